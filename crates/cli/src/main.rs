@@ -1,0 +1,2 @@
+//! The `reefknot` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The linear system and the frictional contact problem: what to solve, and solvers for it.

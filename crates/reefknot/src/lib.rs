@@ -1,0 +1,1 @@
+//! A simulator of thin and soft things in frictional contact.
