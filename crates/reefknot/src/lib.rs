@@ -1,1 +1,4 @@
 //! A simulator of thin and soft things in frictional contact.
+
+pub mod scene;
+pub mod units;

@@ -1,0 +1,241 @@
+//! What the user wrote: a scene file, read with units, parameters and quick sizes, every mistake
+//! reported at its place.
+//!
+//! The text becomes a tree of values ([`tree`]); `[quick]` and `--set` are merged into it and
+//! parameters put in place ([`parameters`]); then each table is read by its definition
+//! ([`tables`]). What names mean (does that material exist?) is decided when the model is built.
+
+mod define;
+pub mod expression;
+pub mod parameters;
+pub mod problem;
+pub mod read;
+pub mod shape;
+pub mod shipped;
+pub mod tables;
+pub mod tree;
+
+use problem::{Place, Problem, Problems, Sources};
+use read::{Fields, Reader};
+use tables::SceneTables;
+use tree::{Node, Table, Value};
+
+use crate::units::did_you_mean;
+
+#[cfg(test)]
+mod tests;
+
+/// A scene that was read without mistakes.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// A short name, for the run folder.
+    pub name: String,
+    /// The typed tables.
+    pub tables: SceneTables,
+    /// The merged tree, before parameters were put in place.
+    pub tree: Table,
+    /// The texts it was read from, for later messages.
+    pub sources: Sources,
+}
+
+/// What to read.
+#[derive(Clone, Debug, Default)]
+pub struct SceneRequest {
+    /// A short name of the scene.
+    pub name: String,
+    /// What messages call the text, usually the path.
+    pub file: String,
+    /// The text of the scene file.
+    pub text: String,
+    /// Whether to take the quick size.
+    pub quick: bool,
+    /// `KEY=VALUE` arguments, in order.
+    pub sets: Vec<String>,
+}
+
+impl Scene {
+    /// Reads a scene.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read(request: &SceneRequest) -> Result<Scene, Problems> {
+        let mut sources = Sources::default();
+        let mut problems = Vec::new();
+        let source = sources.add(&request.file, &request.text);
+        let mut tree = tree::parse(&request.text, source, &mut problems);
+        if !problems.is_empty() {
+            return Err(Problems::new(sources, problems));
+        }
+        merge_quick(&mut tree, request.quick, &mut problems);
+        for set in &request.sets {
+            merge_set(&mut tree, set, &mut sources, &mut problems);
+        }
+        let resolved = resolve(&tree, &mut problems);
+        let root = Node {
+            value: Value::Table(resolved),
+            place: Place {
+                source,
+                range: 0..0,
+            },
+        };
+        let tables = read::read_table::<SceneTables>(&root, &mut Reader::new(&mut problems));
+        match tables {
+            Some(tables) if problems.is_empty() => Ok(Scene {
+                name: request.name.clone(),
+                tables,
+                tree,
+                sources,
+            }),
+            _ => Err(Problems::new(sources, problems)),
+        }
+    }
+
+    /// The merged scene as TOML: run as it is, it gives the same simulation.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        tree::to_toml(&self.tree)
+    }
+
+    /// The merged scene without what a resumed run may change.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let mut tree = self.tree.clone();
+        for entry in &mut tree.entries {
+            if entry.key == "time"
+                && let Value::Table(time) = &mut entry.node.value
+            {
+                time.remove("duration");
+            }
+        }
+        tree::to_toml(&tree)
+    }
+}
+
+/// The JSON Schema of scene files.
+#[must_use]
+pub fn json_schema() -> serde_json::Value {
+    let mut schema = SceneTables::table_shape().schema();
+    schema["$schema"] = serde_json::json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = serde_json::json!("A reefknot scene");
+    for free in ["parameters", "quick"] {
+        schema["properties"][free]["type"] = serde_json::json!("object");
+    }
+    schema
+}
+
+/// The reference page of scene files, in Markdown.
+#[must_use]
+pub fn reference() -> String {
+    let mut text = String::from(REFERENCE_HEAD);
+    SceneTables::table_shape().reference("", &mut text);
+    text
+}
+
+const REFERENCE_HEAD: &str = "# Scene files
+Every key of a scene file, its unit and its default. This page is made by `reefknot schema
+--markdown`, from the same definitions that read the file.
+
+A scene is TOML. A number is in the SI unit given here; a text such as `\"2 mm\"`, `\"5 MPa\"`,
+`\"150 g/m^2\"` or `\"30 deg\"` is converted, and refused if it measures something else. Lists of three
+are x, y, z, with z up. `\"$name\"` stands for a parameter, `\"= 2 * $name\"` computes with parameters.
+The file is read first, then `[quick]` with `--quick`, then each `--set KEY=VALUE`.
+";
+
+/// Applies `[quick]` if asked for; it is checked for unknown parameters either way.
+fn merge_quick(tree: &mut Table, quick: bool, problems: &mut Vec<Problem>) {
+    let Some(node) = tree.remove("quick") else {
+        return;
+    };
+    let Value::Table(table) = node.value else {
+        problems.push(Problem {
+            message: "`quick` must be a table".into(),
+            place: node.place,
+            advice: "write [quick] and below it \"path.to.key\" = value".into(),
+        });
+        return;
+    };
+    for entry in table.entries {
+        if let Err(problem) = known_parameter(tree, &entry.key, &entry.key_place) {
+            problems.push(problem);
+        } else if quick && let Err(problem) = tree.set(&entry.key, entry.node) {
+            problems.push(problem);
+        }
+    }
+}
+
+/// Applies one `--set KEY=VALUE`.
+fn merge_set(tree: &mut Table, set: &str, sources: &mut Sources, problems: &mut Vec<Problem>) {
+    let source = sources.add("--set", set);
+    let place = Place {
+        source,
+        range: 0..set.len(),
+    };
+    let Some((path, value)) = set.split_once('=') else {
+        problems.push(Problem {
+            message: format!("`--set {set}` has no `=`"),
+            place,
+            advice: "write KEY=VALUE, such as time.duration=\"2 s\"".into(),
+        });
+        return;
+    };
+    let result = known_parameter(tree, path, &place)
+        .and_then(|()| tree::parse_value(value, source, path.len() + 1))
+        .and_then(|node| tree.set(path, node));
+    if let Err(problem) = result {
+        problems.push(problem);
+    }
+}
+
+/// Refuses to set a parameter that the scene does not define: it would have no effect.
+fn known_parameter(tree: &Table, path: &str, place: &Place) -> Result<(), Problem> {
+    let Some(name) = path.trim().strip_prefix("parameters.") else {
+        return Ok(());
+    };
+    let names: Vec<&str> = match tree.get("parameters").map(|node| &node.value) {
+        Some(Value::Table(table)) => table.entries.iter().map(|e| e.key.as_str()).collect(),
+        _ => Vec::new(),
+    };
+    if names.contains(&name) {
+        return Ok(());
+    }
+    Err(Problem {
+        message: format!(
+            "the scene has no parameter `{name}`{}",
+            did_you_mean(name, names.iter().copied())
+        ),
+        place: place.clone(),
+        advice: match names.is_empty() {
+            true => "it defines no parameters".into(),
+            false => format!("it has {}", names.join(", ")),
+        },
+    })
+}
+
+/// The tree with parameters in place.
+fn resolve(tree: &Table, problems: &mut Vec<Problem>) -> Table {
+    let parameters = match tree.get("parameters") {
+        None => Table::default(),
+        Some(Node {
+            value: Value::Table(table),
+            ..
+        }) => table.clone(),
+        Some(other) => {
+            problems.push(Problem {
+                message: "`parameters` must be a table".into(),
+                place: other.place.clone(),
+                advice: "write [parameters] and below it name = value".into(),
+            });
+            Table::default()
+        }
+    };
+    let mut resolved = tree.clone();
+    // Resolved by themselves first, so that each mistake in them is noted once.
+    let before = problems.len();
+    let parameters = parameters::resolve_parameters(&parameters, problems);
+    if problems.len() > before {
+        return resolved;
+    }
+    resolved.remove("parameters");
+    parameters::substitute(&mut resolved, &parameters, problems);
+    resolved
+}

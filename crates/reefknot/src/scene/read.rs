@@ -1,0 +1,530 @@
+//! From a tree of values to typed tables, with every mistake noted where it stands.
+//!
+//! The macros [`table!`], [`choice!`], [`kinds!`] and [`one_of!`] define a table once: its Rust
+//! type, how it is read, what a message says, its JSON Schema and its part of the reference page
+//! all come from that one definition.
+
+use super::problem::{Place, Problem};
+use super::shape::{ANY, Bounds, KeyShape, Shape, TableShape};
+use super::tree::{Node, Table, Value, parse_value};
+use crate::units::{Dimension, closest, parse_quantity, parse_unit};
+
+/// Collects mistakes while a scene is read, and knows which key is being read.
+pub struct Reader<'a> {
+    problems: &'a mut Vec<Problem>,
+    path: Vec<String>,
+    bounds: Bounds,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader that adds mistakes to `problems`.
+    pub fn new(problems: &'a mut Vec<Problem>) -> Reader<'a> {
+        Reader {
+            problems,
+            path: Vec::new(),
+            bounds: ANY,
+        }
+    }
+
+    /// Notes a mistake.
+    pub fn problem(
+        &mut self,
+        place: &Place,
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) {
+        self.problems.push(Problem {
+            message: message.into(),
+            place: place.clone(),
+            advice: advice.into(),
+        });
+    }
+
+    /// Notes that a value is of the wrong kind.
+    pub fn expected(&mut self, node: &Node, what: &str) {
+        let found = match &node.value {
+            Value::Text(text) => format!("the text \"{text}\""),
+            value => value.kind().to_owned(),
+        };
+        let message = format!("`{}` must be {what}, not {found}", self.path());
+        self.problem(&node.place, message, format!("expected {what}"));
+    }
+
+    /// The key being read, such as `object.cloth.size`.
+    #[must_use]
+    pub fn path(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// Reads something inside a key.
+    pub fn inside<T>(&mut self, key: &str, read: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(key.to_owned());
+        let result = read(self);
+        self.path.pop();
+        result
+    }
+
+    /// Checks a number against the limits of the key being read.
+    fn within_bounds(&mut self, node: &Node, value: f64) -> Option<f64> {
+        if self.bounds.allow(value) {
+            return Some(value);
+        }
+        let words = self.bounds.words();
+        let message = format!("`{}` must be {words}", self.path());
+        self.problem(&node.place, message, format!("{value} is out of bounds"));
+        None
+    }
+
+    /// Reads a number that is measured in `unit`.
+    pub fn quantity(&mut self, node: &Node, unit: &str) -> Option<f64> {
+        let expected = parse_unit(unit).ok()?.dimension;
+        let (value, dimension) = match &node.value {
+            Value::Integer(value) => (*value as f64, expected),
+            Value::Float(value) => (*value, expected),
+            Value::Measured(value, dimension) => (*value, *dimension),
+            Value::Text(text) => match parse_quantity(text) {
+                // A number in quotes without a unit is SI, like one without quotes.
+                Ok(quantity) if quantity.dimension == Dimension::NONE && !text.contains('%') => {
+                    (quantity.si, expected)
+                }
+                Ok(quantity) => (quantity.si, quantity.dimension),
+                Err(reason) => {
+                    let message = format!("`{}` is not a quantity: {reason}", self.path());
+                    self.problem(&node.place, message, example_of(unit));
+                    return None;
+                }
+            },
+            _ => {
+                self.expected(node, &format!("a number or a text with a unit ({unit})"));
+                return None;
+            }
+        };
+        if dimension != expected {
+            let message = format!(
+                "`{}` is measured in {unit}, not in {dimension}",
+                self.path()
+            );
+            self.problem(&node.place, message, example_of(unit));
+            return None;
+        }
+        self.within_bounds(node, value)
+    }
+}
+
+fn example_of(unit: &str) -> String {
+    match unit {
+        "1" => "write a plain number".into(),
+        unit => format!("write a number in {unit}, or a text such as \"0.5 {unit}\""),
+    }
+}
+
+/// Something that can be read from a value of a scene file.
+pub trait Read: Sized {
+    /// Reads it; `None` after a mistake was noted.
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self>;
+    /// What the value may be.
+    fn shape() -> Shape;
+    /// What it is when its key is left out, if that is allowed.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+/// A set of keys: a whole table, or the part of one that several kinds share.
+pub trait Fields: Sized {
+    /// Reads the keys.
+    fn read_fields(view: &TableView<'_>, reader: &mut Reader<'_>) -> Option<Self>;
+    /// All keys, for messages, schema and reference.
+    fn table_shape() -> TableShape;
+}
+
+/// A table with its place.
+#[derive(Clone, Copy)]
+pub struct TableView<'a> {
+    /// The table.
+    pub table: &'a Table,
+    /// Where it is.
+    pub place: &'a Place,
+}
+
+impl TableView<'_> {
+    /// The place of a key's value, or of the table if the key is left out.
+    #[must_use]
+    pub fn place_of(&self, key: &str) -> &Place {
+        self.table.get(key).map_or(self.place, |node| &node.place)
+    }
+}
+
+/// Reads one key of a table.
+pub fn read_field<T: Read>(
+    view: &TableView<'_>,
+    key: &KeyShape,
+    reader: &mut Reader<'_>,
+) -> Option<T> {
+    reader.inside(key.name, |reader| {
+        reader.bounds = key.bounds;
+        let value = match (view.table.get(key.name), key.default) {
+            (Some(node), _) => T::read(node, reader),
+            (None, Some(default)) => {
+                let node = parse_value(default, usize::MAX, 0).ok()?;
+                T::read(&node, reader)
+            }
+            (None, None) => {
+                let value = T::absent();
+                if value.is_none() {
+                    let message = format!("`{}` is missing", reader.path());
+                    let advice = format!("add `{} = ...` ({})", key.name, key.shape.words());
+                    reader.problem(view.place, message, advice);
+                }
+                value
+            }
+        };
+        reader.bounds = ANY;
+        value
+    })
+}
+
+/// Reads a whole table, and notes keys that it does not know.
+pub fn read_table<T: Fields>(node: &Node, reader: &mut Reader<'_>) -> Option<T> {
+    let Value::Table(table) = &node.value else {
+        reader.expected(node, "a table");
+        return None;
+    };
+    let view = TableView {
+        table,
+        place: &node.place,
+    };
+    note_unknown_keys(&view, &T::table_shape(), reader);
+    T::read_fields(&view, reader)
+}
+
+fn note_unknown_keys(view: &TableView<'_>, shape: &TableShape, reader: &mut Reader<'_>) {
+    let mut known: Vec<&str> = shape.keys.iter().map(|key| key.name).collect();
+    if let Some(variants) = &shape.variants {
+        known.push(variants.tag);
+        let chosen = match view.table.get(variants.tag).map(|node| &node.value) {
+            Some(Value::Text(text)) => variants.list.iter().find(|(name, _)| name == text),
+            _ => None,
+        };
+        match chosen {
+            Some((_, table)) => known.extend(table.keys.iter().map(|key| key.name)),
+            // Without a kind nobody can tell which keys belong: that mistake is noted elsewhere.
+            None => return,
+        }
+    }
+    for entry in &view.table.entries {
+        if known.contains(&entry.key.as_str()) {
+            continue;
+        }
+        let place = match reader.path.is_empty() {
+            true => "at the top of the scene".to_owned(),
+            false => format!("in `{}`", reader.path()),
+        };
+        let advice = match closest(&entry.key, known.iter().copied()) {
+            Some(key) => format!("did you mean `{key}`?"),
+            None => format!("known keys: {}", known.join(", ")),
+        };
+        let message = format!("unknown key `{}` {place}", entry.key);
+        reader.problem(&entry.key_place, message, advice);
+    }
+}
+
+impl Read for bool {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<bool> {
+        match node.value {
+            Value::Boolean(value) => Some(value),
+            _ => {
+                reader.expected(node, "true or false");
+                None
+            }
+        }
+    }
+    fn shape() -> Shape {
+        Shape::Boolean
+    }
+}
+
+impl Read for f64 {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<f64> {
+        reader.quantity(node, "1")
+    }
+    fn shape() -> Shape {
+        Shape::Number
+    }
+}
+
+impl Read for u64 {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<u64> {
+        let whole = match node.value {
+            Value::Integer(value) => Some(value),
+            // An expression such as `= $n - 1` gives a float.
+            Value::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => Some(value as i64),
+            _ => None,
+        };
+        match whole.map(u64::try_from) {
+            Some(Ok(value)) => reader.within_bounds(node, value as f64).map(|_| value),
+            Some(Err(_)) => {
+                let message = format!("`{}` must not be negative", reader.path());
+                reader.problem(&node.place, message, "expected a whole number from 0");
+                None
+            }
+            None => {
+                reader.expected(node, "a whole number");
+                None
+            }
+        }
+    }
+    fn shape() -> Shape {
+        Shape::Whole
+    }
+}
+
+impl Read for String {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<String> {
+        match &node.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => {
+                reader.expected(node, "a text in quotes");
+                None
+            }
+        }
+    }
+    fn shape() -> Shape {
+        Shape::Text
+    }
+}
+
+impl<T: Read> Read for Option<T> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        T::read(node, reader).map(Some)
+    }
+    fn shape() -> Shape {
+        T::shape()
+    }
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<T: Read> Read for Vec<T> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let Value::List(items) = &node.value else {
+            reader.expected(node, "a list in brackets");
+            return None;
+        };
+        let read: Vec<Option<T>> = read_items(items, reader);
+        read.into_iter().collect()
+    }
+    fn shape() -> Shape {
+        Shape::List(Box::new(T::shape()), None)
+    }
+}
+
+impl<T: Read, const N: usize> Read for [T; N] {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let Value::List(items) = &node.value else {
+            reader.expected(node, &format!("a list of {N} values"));
+            return None;
+        };
+        if items.len() != N {
+            let message = format!("`{}` must have {N} values", reader.path());
+            reader.problem(&node.place, message, format!("{} values", items.len()));
+            return None;
+        }
+        let read: Option<Vec<T>> = read_items(items, reader).into_iter().collect();
+        read?.try_into().ok()
+    }
+    fn shape() -> Shape {
+        Shape::List(Box::new(T::shape()), Some(N))
+    }
+}
+
+fn read_items<T: Read>(items: &[Node], reader: &mut Reader<'_>) -> Vec<Option<T>> {
+    let bounds = reader.bounds;
+    let read_one = |(index, item): (usize, &Node)| {
+        reader.inside(&index.to_string(), |reader| {
+            reader.bounds = bounds;
+            T::read(item, reader)
+        })
+    };
+    items.iter().enumerate().map(read_one).collect()
+}
+
+/// A value that remembers where it was written, for checks that need the whole scene.
+#[derive(Clone, Debug)]
+pub struct Placed<T> {
+    /// The value.
+    pub value: T,
+    /// Where it was written.
+    pub place: Place,
+}
+
+impl<T: Read> Read for Placed<T> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Placed {
+            value: T::read(node, reader)?,
+            place: node.place.clone(),
+        })
+    }
+    fn shape() -> Shape {
+        T::shape()
+    }
+}
+
+/// Tables by name, in the order of the file.
+#[derive(Clone, Debug)]
+pub struct Named<T>(pub Vec<NamedItem<T>>);
+
+/// One of the tables of [`Named`].
+#[derive(Clone, Debug)]
+pub struct NamedItem<T> {
+    /// Its name.
+    pub name: String,
+    /// Where the table stands.
+    pub place: Place,
+    /// The table.
+    pub value: T,
+}
+
+impl<T> Named<T> {
+    /// Where the thing with this name stands in the list.
+    #[must_use]
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|item| item.name == name)
+    }
+
+    /// The thing with this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.index(name).map(|index| &self.0[index].value)
+    }
+
+    /// All names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|item| item.name.as_str())
+    }
+}
+
+impl<T: Fields> Read for Named<T> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let Value::Table(table) = &node.value else {
+            reader.expected(node, "tables by name");
+            return None;
+        };
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let mut items = Vec::new();
+        let mut complete = true;
+        for entry in &table.entries {
+            if entry.key.is_empty() || !entry.key.chars().all(is_word) {
+                let message = format!("`{}` cannot be a name", entry.key);
+                let advice = "names consist of letters, digits, `_` and `-`";
+                reader.problem(&entry.key_place, message, advice);
+                complete = false;
+                continue;
+            }
+            match reader.inside(&entry.key, |reader| read_table(&entry.node, reader)) {
+                Some(value) => items.push(NamedItem {
+                    name: entry.key.clone(),
+                    place: entry.node.place.clone(),
+                    value,
+                }),
+                None => complete = false,
+            }
+        }
+        complete.then_some(Named(items))
+    }
+    fn shape() -> Shape {
+        Shape::Named(Box::new(T::table_shape()))
+    }
+    fn absent() -> Option<Self> {
+        Some(Named(Vec::new()))
+    }
+}
+
+/// One value for both directions of a fabric, or `[warp, weft]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WarpWeft<T>(pub [T; 2]);
+
+impl<T: Read + Copy> Read for WarpWeft<T> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        if matches!(node.value, Value::List(_)) {
+            return Read::read(node, reader).map(WarpWeft);
+        }
+        T::read(node, reader).map(|value| WarpWeft([value, value]))
+    }
+    fn shape() -> Shape {
+        Shape::Either(vec![T::shape(), Shape::List(Box::new(T::shape()), Some(2))])
+    }
+}
+
+/// Reads one of a few words.
+pub fn read_word<'w>(node: &Node, words: &[&'w str], reader: &mut Reader<'_>) -> Option<&'w str> {
+    let Value::Text(text) = &node.value else {
+        reader.expected(node, &format!("one of {}", listed(words)));
+        return None;
+    };
+    let found = words.iter().copied().find(|word| word == text);
+    if found.is_none() {
+        let message = format!("`{}` cannot be \"{text}\"", reader.path());
+        let advice = match closest(text, words.iter().copied()) {
+            Some(word) => format!("did you mean \"{word}\"?"),
+            None => format!("expected one of {}", listed(words)),
+        };
+        reader.problem(&node.place, message, advice);
+    }
+    found
+}
+
+/// Reads the key that decides about the kind of a table.
+pub fn read_tag<'w>(
+    view: &TableView<'_>,
+    tag: &str,
+    words: &[&'w str],
+    reader: &mut Reader<'_>,
+) -> Option<&'w str> {
+    reader.inside(tag, |reader| match view.table.get(tag) {
+        Some(node) => read_word(node, words, reader),
+        None => {
+            let message = format!("`{}` is missing", reader.path());
+            let advice = format!("add `{tag} = ...`, one of {}", listed(words));
+            reader.problem(view.place, message, advice);
+            None
+        }
+    })
+}
+
+/// Reads a table that has exactly one of a few keys.
+pub fn read_single<'n>(
+    node: &'n Node,
+    words: &[&str],
+    reader: &mut Reader<'_>,
+) -> Option<&'n super::tree::Entry> {
+    let Value::Table(table) = &node.value else {
+        reader.expected(node, &format!("a table with one of {}", listed(words)));
+        return None;
+    };
+    let [entry] = table.entries.as_slice() else {
+        let message = format!("`{}` must have exactly one key", reader.path());
+        reader.problem(
+            &node.place,
+            message,
+            format!("expected one of {}", listed(words)),
+        );
+        return None;
+    };
+    if words.contains(&entry.key.as_str()) {
+        return Some(entry);
+    }
+    let message = format!("unknown key `{}` in `{}`", entry.key, reader.path());
+    let advice = match closest(&entry.key, words.iter().copied()) {
+        Some(word) => format!("did you mean `{word}`?"),
+        None => format!("expected one of {}", listed(words)),
+    };
+    reader.problem(&entry.key_place, message, advice);
+    None
+}
+
+fn listed(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    words.join(", ")
+}

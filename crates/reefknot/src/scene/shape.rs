@@ -1,0 +1,358 @@
+//! What a scene file may hold, as data: the one source of the reader's messages, the JSON Schema
+//! and the reference page.
+
+use serde_json::{Value as Json, json};
+
+/// Limits on a number, in SI.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Smallest value.
+    pub least: f64,
+    /// Largest value.
+    pub most: f64,
+    /// Whether the smallest value itself is out of bounds.
+    pub above: bool,
+}
+
+/// Any finite number.
+pub const ANY: Bounds = Bounds {
+    least: f64::NEG_INFINITY,
+    most: f64::INFINITY,
+    above: false,
+};
+
+/// Numbers above zero.
+pub const POSITIVE: Bounds = Bounds {
+    least: 0.0,
+    above: true,
+    ..ANY
+};
+
+/// Zero and numbers above.
+pub const NOT_NEGATIVE: Bounds = Bounds { least: 0.0, ..ANY };
+
+/// Numbers from `least` to `most`, both included.
+#[must_use]
+pub const fn between(least: f64, most: f64) -> Bounds {
+    Bounds {
+        least,
+        most,
+        above: false,
+    }
+}
+
+impl Bounds {
+    /// Whether a value is allowed.
+    #[must_use]
+    pub fn allow(&self, value: f64) -> bool {
+        let low_enough = value <= self.most;
+        let high_enough = if self.above {
+            value > self.least
+        } else {
+            value >= self.least
+        };
+        low_enough && high_enough
+    }
+
+    /// What would be allowed, in words; empty if everything is.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let least = match (self.least.is_finite(), self.above) {
+            (false, _) => None,
+            (true, true) => Some(format!("above {}", self.least)),
+            (true, false) => Some(format!("at least {}", self.least)),
+        };
+        let most = self
+            .most
+            .is_finite()
+            .then(|| format!("at most {}", self.most));
+        match (least, most) {
+            (Some(least), Some(most)) => format!("{least}, {most}"),
+            (one, other) => one.or(other).unwrap_or_default(),
+        }
+    }
+}
+
+/// What a value may be.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// true or false
+    Boolean,
+    /// A whole number
+    Whole,
+    /// A number without unit
+    Number,
+    /// A number in the SI unit, or a text with another one
+    Quantity(&'static str),
+    /// Any text
+    Text,
+    /// The name of something else in the scene, such as a material
+    Name(&'static str),
+    /// One of these words, each with what it means
+    Choice(Vec<(&'static str, &'static str)>),
+    /// Several of the same kind
+    List(Box<Shape>, Option<usize>),
+    /// One of these
+    Either(Vec<Shape>),
+    /// Keys and values
+    Table(Box<TableShape>),
+    /// Tables by name, `[object.NAME]`
+    Named(Box<TableShape>),
+    /// A table with exactly one of these keys
+    OneKey(Vec<KeyShape>),
+    /// Whatever the author likes
+    Free,
+}
+
+/// The keys of a table.
+#[derive(Clone, Debug, Default)]
+pub struct TableShape {
+    /// What the table is.
+    pub doc: &'static str,
+    /// Keys that it always has.
+    pub keys: Vec<KeyShape>,
+    /// Keys that depend on the value of one of them.
+    pub variants: Option<Variants>,
+}
+
+/// Tables that differ by the value of a key, such as `kind`.
+#[derive(Clone, Debug)]
+pub struct Variants {
+    /// The key that decides.
+    pub tag: &'static str,
+    /// What it decides.
+    pub doc: &'static str,
+    /// Value, meaning and keys of each variant.
+    pub list: Vec<(&'static str, TableShape)>,
+}
+
+/// A key of a table.
+#[derive(Clone, Debug)]
+pub struct KeyShape {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// What its value may be.
+    pub shape: Shape,
+    /// The value if the key is left out, as TOML.
+    pub default: Option<&'static str>,
+    /// Whether it must be there.
+    pub required: bool,
+    /// Limits on the number or numbers.
+    pub bounds: Bounds,
+}
+
+impl Shape {
+    /// The type in a few words, for the reference page.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Shape::Boolean => "true or false".into(),
+            Shape::Whole => "whole number".into(),
+            Shape::Number => "number".into(),
+            Shape::Quantity(unit) => (*unit).into(),
+            Shape::Text => "text".into(),
+            Shape::Name(what) => format!("name of a {what}"),
+            Shape::Choice(words) => {
+                let words: Vec<String> = words
+                    .iter()
+                    .map(|word| format!("`\"{}\"`", word.0))
+                    .collect();
+                words.join(", ")
+            }
+            Shape::List(item, Some(count)) => format!("list of {count}: {}", item.words()),
+            Shape::List(item, None) => format!("list: {}", item.words()),
+            Shape::Either(shapes) => {
+                let shapes: Vec<String> = shapes.iter().map(Shape::words).collect();
+                shapes.join(", or ")
+            }
+            Shape::Table(_) => "table".into(),
+            Shape::Named(_) => "tables by name".into(),
+            Shape::OneKey(_) => "table with one key".into(),
+            Shape::Free => "any value".into(),
+        }
+    }
+
+    fn schema(&self, bounds: Bounds) -> Json {
+        match self {
+            Shape::Boolean => json!({ "type": ["boolean", "string"] }),
+            Shape::Whole => numeric(json!({ "type": "integer" }), bounds),
+            Shape::Number => numeric(json!({ "type": "number" }), bounds),
+            Shape::Quantity(unit) => {
+                let mut schema = numeric(json!({ "type": "number" }), bounds);
+                schema["anyOf"][0]["description"] = json!(unit);
+                schema
+            }
+            Shape::Text | Shape::Name(_) => json!({ "type": "string" }),
+            Shape::Choice(words) => {
+                let words: Vec<&str> = words.iter().map(|word| word.0).collect();
+                json!({ "anyOf": [{ "enum": words }, { "type": "string", "pattern": "^\\$" }] })
+            }
+            Shape::List(item, count) => {
+                let mut schema = json!({ "type": "array", "items": item.schema(bounds) });
+                if let Some(count) = count {
+                    schema["minItems"] = json!(count);
+                    schema["maxItems"] = json!(count);
+                }
+                // A whole list may also come from a parameter.
+                json!({ "anyOf": [schema, { "type": "string", "pattern": "^\\$" }] })
+            }
+            Shape::Either(shapes) => {
+                let shapes: Vec<Json> = shapes.iter().map(|shape| shape.schema(bounds)).collect();
+                json!({ "anyOf": shapes })
+            }
+            Shape::Table(table) => table.schema(),
+            Shape::Named(table) => json!({
+                "type": "object",
+                "additionalProperties": table.schema(),
+                "propertyNames": { "pattern": "^[A-Za-z0-9_-]+$" },
+            }),
+            Shape::OneKey(keys) => {
+                let mut schema = object(keys.iter());
+                schema["minProperties"] = json!(1);
+                schema["maxProperties"] = json!(1);
+                schema
+            }
+            Shape::Free => json!({}),
+        }
+    }
+}
+
+/// A number, or a text: a quantity with its unit, a parameter or an expression.
+fn numeric(mut schema: Json, bounds: Bounds) -> Json {
+    if bounds.least.is_finite() {
+        let key = if bounds.above {
+            "exclusiveMinimum"
+        } else {
+            "minimum"
+        };
+        schema[key] = json!(bounds.least);
+    }
+    if bounds.most.is_finite() {
+        schema["maximum"] = json!(bounds.most);
+    }
+    json!({ "anyOf": [schema, { "type": "string" }] })
+}
+
+fn object<'a>(keys: impl Iterator<Item = &'a KeyShape>) -> Json {
+    let mut properties = serde_json::Map::new();
+    let mut required = Vec::new();
+    for key in keys {
+        let mut schema = key.shape.schema(key.bounds);
+        schema["description"] = json!(key.doc.trim());
+        if let Some(default) = key.default {
+            schema["x-default"] = json!(default);
+        }
+        properties.insert(key.name.into(), schema);
+        if key.required {
+            required.push(key.name);
+        }
+    }
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+impl TableShape {
+    /// The JSON Schema of such a table.
+    #[must_use]
+    pub fn schema(&self) -> Json {
+        let Some(variants) = &self.variants else {
+            let mut schema = object(self.keys.iter());
+            schema["description"] = json!(self.doc.trim());
+            return schema;
+        };
+        let alternatives: Vec<Json> = variants
+            .list
+            .iter()
+            .map(|(value, table)| {
+                let mut schema = object(table.keys.iter().chain(&self.keys));
+                schema["properties"][variants.tag] = json!({ "const": value });
+                if let Some(required) = schema["required"].as_array_mut() {
+                    required.insert(0, json!(variants.tag));
+                }
+                schema["description"] = json!(table.doc.trim());
+                schema
+            })
+            .collect();
+        json!({ "description": self.doc.trim(), "oneOf": alternatives })
+    }
+
+    /// This table's part of the reference page, followed by the tables inside.
+    pub fn reference(&self, path: &str, text: &mut String) {
+        if !path.is_empty() {
+            *text += &format!("\n## `{path}`\n{}\n", self.doc.trim());
+        }
+        key_table(&self.keys, text);
+        if let Some(variants) = &self.variants {
+            *text += &format!("\n`{}`: {}\n", variants.tag, variants.doc.trim());
+            for (value, table) in &variants.list {
+                let tag = variants.tag;
+                *text += &format!("\n### `{tag} = \"{value}\"`\n{}\n", table.doc.trim());
+                key_table(&table.keys, text);
+            }
+        }
+        let variant_keys = self.variants.iter().flat_map(|variants| {
+            variants
+                .list
+                .iter()
+                .flat_map(|(_, table)| table.keys.iter())
+        });
+        for key in self.keys.iter().chain(variant_keys) {
+            let inner = if path.is_empty() {
+                key.name.to_owned()
+            } else {
+                format!("{path}.{}", key.name)
+            };
+            key.shape.reference(&inner, text);
+        }
+    }
+}
+
+impl Shape {
+    fn reference(&self, path: &str, text: &mut String) {
+        match self {
+            Shape::Table(table) => table.reference(path, text),
+            Shape::Named(table) => table.reference(&format!("{path}.NAME"), text),
+            Shape::OneKey(keys) => {
+                *text += &format!("\n## `{path}`\nExactly one of:\n");
+                key_table(keys, text);
+                for key in keys {
+                    key.shape.reference(&format!("{path}.{}", key.name), text);
+                }
+            }
+            Shape::Choice(words) if words.iter().any(|word| !word.1.is_empty()) => {
+                *text += &format!("\n`{path}`:\n");
+                for (word, meaning) in words {
+                    *text += &format!("- `\"{word}\"`: {}\n", meaning.trim());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn key_table(keys: &[KeyShape], text: &mut String) {
+    if keys.is_empty() {
+        return;
+    }
+    *text += "\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
+    for key in keys {
+        let default = match (key.default, key.required) {
+            (Some(default), _) => format!("`{default}`"),
+            (None, true) => "required".into(),
+            (None, false) => "none".into(),
+        };
+        let mut kind = key.shape.words();
+        let bounds = key.bounds.words();
+        if !bounds.is_empty() {
+            kind += &format!(" ({bounds})");
+        }
+        let doc = key.doc.trim().replace('\n', " ").replace('|', "\\|");
+        *text += &format!("| `{}` | {kind} | {default} | {doc} |\n", key.name);
+    }
+}

@@ -1,0 +1,390 @@
+//! A scene file as a tree of values, each of which knows where it was written.
+//!
+//! Quick sizes and `--set` are merged into this tree, before any key gets a meaning: a mistake is
+//! then reported in the text that made it, be it the file or the command line.
+
+use toml::de::{DeTable, DeValue};
+
+use super::problem::{Place, Problem};
+use crate::units::Dimension;
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Where it was written.
+    pub place: Place,
+}
+
+/// A value of a scene file.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// true or false
+    Boolean(bool),
+    /// A whole number
+    Integer(i64),
+    /// Any other number
+    Float(f64),
+    /// The result of an expression over parameters with units, in SI
+    Measured(f64, Dimension),
+    /// Text: a name, or a quantity with its unit
+    Text(String),
+    /// Values in brackets
+    List(Vec<Node>),
+    /// Keys and values
+    Table(Table),
+}
+
+impl Value {
+    /// What a message calls such a value.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Boolean(_) => "true or false",
+            Value::Integer(_) => "a whole number",
+            Value::Float(_) => "a number",
+            Value::Measured(..) => "a quantity",
+            Value::Text(_) => "text",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+}
+
+/// Keys and values in the order written.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// The entries; keys are unique.
+    pub entries: Vec<Entry>,
+}
+
+/// A key with its value.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub key_place: Place,
+    /// The value.
+    pub node: Node,
+}
+
+impl Table {
+    /// The value of a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entries
+            .iter()
+            .find(|entry| entry.key == key)
+            .map(|entry| &entry.node)
+    }
+
+    /// Takes a key out of the table.
+    pub fn remove(&mut self, key: &str) -> Option<Node> {
+        let index = self.entries.iter().position(|entry| entry.key == key)?;
+        Some(self.entries.remove(index).node)
+    }
+
+    /// Sets the value at a path such as `object.cloth.vertices`, making tables on the way.
+    ///
+    /// # Errors
+    /// If something on the way is neither a table nor a list that has the index.
+    pub fn set(&mut self, path: &str, node: Node) -> Result<(), Problem> {
+        let keys: Vec<&str> = path.split('.').map(str::trim).collect();
+        if keys.iter().any(|key| key.is_empty()) {
+            return Err(Problem {
+                message: format!("`{path}` is no path to a key"),
+                place: node.place,
+                advice: "write names with dots between, such as \"time.duration\"".into(),
+            });
+        }
+        let last = keys.len() - 1;
+        let mut table = self;
+        for (depth, key) in keys.iter().enumerate() {
+            let place = node.place.clone();
+            let index = table.entry_index(key, &place);
+            let slot = &mut table.entries[index].node;
+            if depth == last {
+                *slot = node;
+                return Ok(());
+            }
+            match &mut slot.value {
+                Value::Table(inner) => table = inner,
+                Value::List(items) => {
+                    return set_in_list(items, &keys[depth + 1..], node, path);
+                }
+                other => {
+                    return Err(Problem {
+                        message: format!("`{path}` cannot be set: `{key}` is {}", other.kind()),
+                        place,
+                        advice: "only tables and lists have something inside".into(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the key is, after adding it as an empty table if it was not there.
+    fn entry_index(&mut self, key: &str, place: &Place) -> usize {
+        if let Some(index) = self.entries.iter().position(|entry| entry.key == key) {
+            return index;
+        }
+        self.entries.push(Entry {
+            key: key.to_owned(),
+            key_place: place.clone(),
+            node: Node {
+                value: Value::Table(Table::default()),
+                place: place.clone(),
+            },
+        });
+        self.entries.len() - 1
+    }
+}
+
+/// Sets a value inside a list, whose next key is an index.
+fn set_in_list(items: &mut [Node], keys: &[&str], node: Node, path: &str) -> Result<(), Problem> {
+    let count = items.len();
+    let place = node.place.clone();
+    let wrong = |advice: String| Problem {
+        message: format!("`{path}` cannot be set"),
+        place: place.clone(),
+        advice,
+    };
+    let index = keys
+        .first()
+        .and_then(|key| key.parse::<usize>().ok())
+        .filter(|index| *index < count)
+        .ok_or_else(|| wrong(format!("the list has {count} values, counted from 0")))?;
+    let slot = &mut items[index];
+    if keys.len() == 1 {
+        *slot = node;
+        return Ok(());
+    }
+    match &mut slot.value {
+        Value::Table(table) => table.set(&keys[1..].join("."), node),
+        Value::List(items) => set_in_list(items, &keys[1..], node, path),
+        other => Err(wrong(format!("value {index} is {}", other.kind()))),
+    }
+}
+
+/// Reads the text of a scene; syntax errors are collected in `problems`.
+pub fn parse(text: &str, source: usize, problems: &mut Vec<Problem>) -> Table {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let is_broken = !errors.is_empty();
+    for error in errors {
+        let range = error.span().unwrap_or(0..0);
+        problems.push(Problem {
+            message: "this is not TOML".into(),
+            advice: error.message().to_owned(),
+            place: Place { source, range },
+        });
+    }
+    let before = problems.len();
+    let table = convert_table(table.get_ref(), source, problems);
+    // A text that does not parse may leave half-read numbers behind: one report is enough.
+    if is_broken {
+        problems.truncate(before);
+    }
+    table
+}
+
+/// Reads the value of a `--set` argument: TOML, or text without quotes.
+pub fn parse_value(text: &str, source: usize, offset: usize) -> Result<Node, Problem> {
+    let whole = Place {
+        source,
+        range: offset..offset + text.len(),
+    };
+    let bare = text.trim();
+    match DeValue::parse(bare) {
+        Ok(value) => {
+            let mut problems = Vec::new();
+            let mut node = convert(value.get_ref(), whole.clone(), source, &mut problems);
+            place_everywhere(&mut node, &whole);
+            match problems.pop() {
+                None => Ok(node),
+                Some(problem) => Err(Problem {
+                    place: whole,
+                    ..problem
+                }),
+            }
+        }
+        // The shell has eaten the quotes of `--set body="cloth"`: take what is plainly text.
+        Err(_) if !bare.is_empty() && !bare.starts_with(['[', '{', '"', '\'']) => Ok(Node {
+            value: Value::Text(bare.to_owned()),
+            place: whole,
+        }),
+        Err(error) => Err(Problem {
+            message: format!("`{bare}` is not a TOML value"),
+            advice: error.message().to_owned(),
+            place: whole,
+        }),
+    }
+}
+
+/// Gives every value inside `node` the same place.
+fn place_everywhere(node: &mut Node, place: &Place) {
+    node.place = place.clone();
+    match &mut node.value {
+        Value::List(items) => items
+            .iter_mut()
+            .for_each(|item| place_everywhere(item, place)),
+        Value::Table(table) => {
+            for entry in &mut table.entries {
+                entry.key_place = place.clone();
+                place_everywhere(&mut entry.node, place);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn convert_table(table: &DeTable<'_>, source: usize, problems: &mut Vec<Problem>) -> Table {
+    let place = |range| Place { source, range };
+    let mut entries: Vec<Entry> = table
+        .iter()
+        .map(|(key, value)| Entry {
+            key: key.get_ref().to_string(),
+            key_place: place(key.span()),
+            node: convert(value.get_ref(), place(value.span()), source, problems),
+        })
+        .collect();
+    // The parser sorts by name; messages and the resolved scene keep the order of the author.
+    entries.sort_by_key(|entry| entry.key_place.range.start);
+    Table { entries }
+}
+
+fn convert(value: &DeValue<'_>, place: Place, source: usize, problems: &mut Vec<Problem>) -> Node {
+    let mut wrong = |message: String, advice: &str| {
+        problems.push(Problem {
+            message,
+            place: place.clone(),
+            advice: advice.into(),
+        });
+        Value::Integer(0)
+    };
+    let value = match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Boolean(value) => Value::Boolean(*value),
+        DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
+            Ok(value) => Value::Integer(value),
+            Err(_) => wrong(
+                format!("`{}` is too large for a whole number", integer.as_str()),
+                "whole numbers have at most 18 digits",
+            ),
+        },
+        DeValue::Float(float) => match float.as_str().parse::<f64>() {
+            Ok(value) if value.is_finite() => Value::Float(value),
+            _ => wrong(
+                format!("`{}` is not a finite number", float.as_str()),
+                "write a number that a simulation can use",
+            ),
+        },
+        DeValue::Datetime(_) => wrong(
+            "a date has no meaning in a scene".into(),
+            "write a time as \"2 s\"",
+        ),
+        DeValue::Array(items) => Value::List(
+            items
+                .iter()
+                .map(|item| {
+                    let range = item.span();
+                    convert(item.get_ref(), Place { source, range }, source, problems)
+                })
+                .collect(),
+        ),
+        DeValue::Table(table) => Value::Table(convert_table(table, source, problems)),
+    };
+    Node { value, place }
+}
+
+/// Writes a tree as TOML that reads back to the same tree.
+#[must_use]
+pub fn to_toml(table: &Table) -> String {
+    let mut text = String::new();
+    let is_plain = |entry: &&Entry| !matches!(entry.node.value, Value::Table(_));
+    for entry in table.entries.iter().filter(is_plain) {
+        text += &format!("{} = {}\n", key_text(&entry.key), inline(&entry.node.value));
+    }
+    for entry in table.entries.iter().filter(|entry| !is_plain(entry)) {
+        let Value::Table(section) = &entry.node.value else {
+            continue;
+        };
+        write_section(&mut text, &key_text(&entry.key), section, 1);
+    }
+    text
+}
+
+/// A `[section]`; tables of tables (`[object.cloth]`) get a header each, deeper ones are inline.
+fn write_section(text: &mut String, header: &str, section: &Table, depth: usize) {
+    let nested = |entry: &Entry| depth < 2 && matches!(entry.node.value, Value::Table(_));
+    let all_nested = !section.entries.is_empty() && section.entries.iter().all(nested);
+    if all_nested {
+        for entry in &section.entries {
+            if let Value::Table(inner) = &entry.node.value {
+                write_section(
+                    text,
+                    &format!("{header}.{}", key_text(&entry.key)),
+                    inner,
+                    depth + 1,
+                );
+            }
+        }
+        return;
+    }
+    *text += &format!("\n[{header}]\n");
+    for entry in &section.entries {
+        *text += &format!("{} = {}\n", key_text(&entry.key), inline(&entry.node.value));
+    }
+}
+
+fn key_text(key: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(plain) {
+        key.to_owned()
+    } else {
+        quoted(key)
+    }
+}
+
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Boolean(value) => value.to_string(),
+        Value::Integer(value) => value.to_string(),
+        Value::Float(value) => format!("{value:?}"),
+        Value::Measured(value, dimension) => quoted(&format!("{value:?} {dimension}")),
+        Value::Text(text) => quoted(text),
+        Value::List(items) => {
+            let items: Vec<String> = items.iter().map(|item| inline(&item.value)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Table(table) => {
+            let entries: Vec<String> = table
+                .entries
+                .iter()
+                .map(|entry| format!("{} = {}", key_text(&entry.key), inline(&entry.node.value)))
+                .collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut result = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' => result += "\\\"",
+            '\\' => result += "\\\\",
+            '\n' => result += "\\n",
+            '\t' => result += "\\t",
+            '\r' => result += "\\r",
+            control if control.is_control() => {
+                result += &format!("\\u{:04X}", u32::from(control));
+            }
+            other => result.push(other),
+        }
+    }
+    result.push('"');
+    result
+}
