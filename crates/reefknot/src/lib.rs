@@ -2,3 +2,4 @@
 
 pub mod scene;
 pub mod units;
+pub mod generate;
