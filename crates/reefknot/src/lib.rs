@@ -2,4 +2,5 @@
 
 pub mod scene;
 pub mod units;
+pub mod energy;
 pub mod generate;

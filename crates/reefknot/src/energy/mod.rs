@@ -1,0 +1,69 @@
+//! Elastic energies and the other forces that act on nodes, and their assembly into a linear system.
+//!
+//! A file is its formula: parameters as arrays over elements, then value, gradient and Hessian of one element.
+
+pub mod membrane;
+
+#[cfg(test)]
+pub(crate) mod check;
+
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+
+/// The second derivative of an element, by pairs of its nodes: block `[i][j]` is ∂²/∂xᵢ∂xⱼ.
+pub type Blocks<const K: usize> = [[DMat3; K]; K];
+
+/// Elements that one task works on. Fixed, so that sums have the same bits for any number of threads.
+pub(crate) const CHUNK: usize = 256;
+
+/// A sum over elements, each a function of the positions of `K` nodes.
+pub trait Energy<const K: usize>: Sync {
+    /// The nodes of each element; those of one element are distinct.
+    fn stencils(&self) -> &[[u32; K]];
+
+    /// Energy of one element (J).
+    fn value(&self, element: usize, x: &[DVec3; K]) -> f64;
+
+    /// Derivative by the positions (N): minus the force on each node.
+    fn gradient(&self, element: usize, x: &[DVec3; K]) -> [DVec3; K];
+
+    /// The exact second derivative (N/m).
+    fn hessian(&self, element: usize, x: &[DVec3; K]) -> Blocks<K>;
+
+    /// A positive semidefinite approximation of the second derivative, which keeps linear systems solvable (N/m).
+    fn projected_hessian(&self, element: usize, x: &[DVec3; K]) -> Blocks<K>;
+
+    /// Gradient and projected Hessian together, for elements where they share work.
+    fn linearize(&self, element: usize, x: &[DVec3; K]) -> ([DVec3; K], Blocks<K>) {
+        (
+            self.gradient(element, x),
+            self.projected_hessian(element, x),
+        )
+    }
+}
+
+/// The energy of all elements (J); the same bits for any number of threads.
+pub fn total_value<const K: usize>(energy: &impl Energy<K>, positions: &[DVec3]) -> f64 {
+    let stencils = energy.stencils();
+    sum_in_chunks(stencils.len(), |element| {
+        energy.value(element, &at_nodes(&stencils[element], positions))
+    })
+}
+
+/// What an array over nodes holds at the nodes of one element.
+pub(crate) fn at_nodes<const K: usize>(stencil: &[u32; K], values: &[DVec3]) -> [DVec3; K] {
+    stencil.map(|node| values[node as usize])
+}
+
+/// Σ term(i) for i < count: chunks in parallel, each summed in order, and then their sums in order.
+pub(crate) fn sum_in_chunks(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let sum_of_chunk = |chunk: usize| {
+        let first = chunk * CHUNK;
+        (first..count.min(first + CHUNK)).map(&term).sum()
+    };
+    let partial: Vec<f64> = (0..count.div_ceil(CHUNK))
+        .into_par_iter()
+        .map(sum_of_chunk)
+        .collect();
+    partial.iter().sum()
+}
