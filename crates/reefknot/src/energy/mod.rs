@@ -2,6 +2,7 @@
 //!
 //! A file is its formula: parameters as arrays over elements, then value, gradient and Hessian of one element.
 
+pub mod assemble;
 pub mod hinge;
 pub mod membrane;
 
