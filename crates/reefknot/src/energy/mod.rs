@@ -5,6 +5,7 @@
 pub mod assemble;
 pub mod hinge;
 pub mod membrane;
+pub mod wind;
 
 #[cfg(test)]
 pub(crate) mod check;

@@ -1,0 +1,379 @@
+//! Wind on cloth: a gusty wind field, and its push and drag on triangles.
+//!
+//! A triangle with the unit normal n in a relative wind u = w − v is pushed by ρA/2 (Cₙ|u·n|(u·n)n + Cₜ|u_T|u_T). With the
+//! speeds frozen at the start of a step this is D u with D = ρA/2 (Cₙ|u·n| nnᵀ + Cₜ|u_T|(I − nnᵀ)), which is symmetric and
+//! positive semidefinite. A step that takes D w as a force and D as a damping can only bring the cloth nearer to the speed of
+//! the wind, however long it is. A third of each triangle's D goes to each corner, so D is block-diagonal.
+
+use super::assemble::Incidence;
+use super::{CHUNK, at_nodes};
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+use std::f64::consts::TAU;
+
+/// How many waves a gust is made of.
+const MODES: usize = 16;
+
+/// A wind field: a function of place and time, whole as soon as it is made.
+#[derive(Clone, Debug)]
+pub struct Wind {
+    mean: DVec3,
+    modes: Vec<Mode>,
+}
+
+/// One travelling wave. Its velocity is across its wave vector, so it has no divergence.
+#[derive(Clone, Debug)]
+struct Mode {
+    /// Radians per metre.
+    wave_vector: DVec3,
+    /// Metres per second.
+    amplitude: DVec3,
+    /// Radians per second, as seen by one who drifts with the mean wind.
+    frequency: f64,
+    phase: f64,
+}
+
+impl Wind {
+    /// A wind without gusts (m/s).
+    pub fn steady(mean: DVec3) -> Self {
+        Self {
+            mean,
+            modes: Vec::new(),
+        }
+    }
+
+    /// A wind whose deviation from the mean has the root mean square length `turbulence` (m/s) over space and time, in
+    /// eddies around `length_scale` (m).
+    ///
+    /// The eddies drift with the mean wind (Taylor's frozen turbulence), and lose their shape over about the time in which
+    /// they turn over, so that gusts live without a mean wind too.
+    pub fn gusty(mean: DVec3, turbulence: f64, length_scale: f64, seed: u64) -> Self {
+        let mut random = SplitMix64(seed);
+        let mut modes = Vec::with_capacity(MODES);
+        let mut energy = 0.0;
+        for index in 0..MODES {
+            // Wave lengths from twice the scale to a quarter of it, in equal ratios.
+            let ratio = 2f64.powf(-1.0 + 3.0 * index as f64 / (MODES - 1) as f64);
+            let direction = random.unit_vector();
+            let wave_number = TAU / length_scale * ratio;
+            // The −5/3 spectrum of Kolmogorov: energy k E(k) ~ k^(−2/3) in equal ratios of k.
+            let amplitude = direction
+                .cross(random.unit_vector())
+                .normalize_or(direction.any_orthonormal_vector())
+                * ratio.powf(-1.0 / 3.0);
+            energy += 0.5 * amplitude.length_squared();
+            modes.push(Mode {
+                wave_vector: direction * wave_number,
+                amplitude,
+                frequency: turbulence * wave_number * random.between(-0.5, 0.5),
+                phase: random.between(0.0, TAU),
+            });
+        }
+        for mode in &mut modes {
+            mode.amplitude *= turbulence / energy.sqrt();
+        }
+        Self { mean, modes }
+    }
+
+    /// The velocity of the air (m/s).
+    pub fn velocity(&self, position: DVec3, time: f64) -> DVec3 {
+        let drifted = position - self.mean * time;
+        self.modes.iter().fold(self.mean, |sum, mode| {
+            sum + mode.amplitude
+                * (mode.wave_vector.dot(drifted) + mode.frequency * time + mode.phase).sin()
+        })
+    }
+}
+
+/// The generator of Steele, Lea and Flood, Fast splittable pseudorandom number generators (2014).
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * ((self.next() >> 11) as f64 / (1u64 << 53) as f64)
+    }
+
+    /// Evenly over the sphere: height and longitude are independent (Archimedes).
+    fn unit_vector(&mut self) -> DVec3 {
+        let height = self.between(-1.0, 1.0);
+        let (sine, cosine) = self.between(0.0, TAU).sin_cos();
+        let radius = (1.0 - height * height).sqrt();
+        DVec3::new(radius * cosine, radius * sine, height)
+    }
+}
+
+/// What the air is, and how a sheet stands in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Air {
+    /// ρ (kg/m³).
+    pub density: f64,
+    /// Cₙ: drag of a sheet across the wind, about 1.2 to 2.
+    pub normal_coefficient: f64,
+    /// Cₜ: drag of a sheet along the wind, a few hundredths.
+    pub tangential_coefficient: f64,
+}
+
+impl Air {
+    /// D of one triangle (kg/s) at the relative wind `u`.
+    fn drag(&self, x: &[DVec3; 3], u: DVec3) -> DMat3 {
+        let double_area = (x[1] - x[0]).cross(x[2] - x[0]);
+        let normal = double_area.normalize_or_zero();
+        let across = u.dot(normal);
+        let along = (u - across * normal).length();
+        let projector = DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z);
+        let push = projector * (self.normal_coefficient * across.abs());
+        let drag = (DMat3::IDENTITY - projector) * (self.tangential_coefficient * along);
+        (push + drag) * (0.25 * self.density * double_area.length())
+    }
+}
+
+/// The load of the wind on the nodes of triangles, frozen at the start of a step; kept between steps.
+#[derive(Clone, Debug)]
+pub struct WindLoad {
+    triangles: Vec<[u32; 3]>,
+    corners_of_node: Incidence,
+    drag: Vec<DMat3>,
+    wind: Vec<DVec3>,
+    /// D of each node (kg/s): a node of velocity v is pushed by `force` − `damping` v.
+    pub damping: Vec<DMat3>,
+    /// D w of each node (N), the force on a node at rest.
+    pub force: Vec<DVec3>,
+}
+
+impl WindLoad {
+    /// No load yet.
+    pub fn new(triangles: &[[u32; 3]], nodes: usize) -> Self {
+        Self {
+            triangles: triangles.to_vec(),
+            corners_of_node: Incidence::new(nodes, triangles.as_flattened()),
+            drag: vec![DMat3::ZERO; triangles.len()],
+            wind: vec![DVec3::ZERO; nodes],
+            damping: vec![DMat3::ZERO; nodes],
+            force: vec![DVec3::ZERO; nodes],
+        }
+    }
+
+    /// The load at a time (s), with drag frozen at these positions (m) and velocities (m/s).
+    pub fn update(
+        &mut self,
+        air: &Air,
+        wind: &Wind,
+        time: f64,
+        positions: &[DVec3],
+        velocities: &[DVec3],
+    ) {
+        let (triangles, corners_of_node) = (&self.triangles, &self.corners_of_node);
+        self.wind
+            .par_chunks_mut(CHUNK)
+            .zip(positions.par_chunks(CHUNK))
+            .for_each(|(winds, positions)| {
+                for (velocity, position) in winds.iter_mut().zip(positions) {
+                    *velocity = wind.velocity(*position, time);
+                }
+            });
+        let winds = &self.wind;
+        self.drag
+            .par_chunks_mut(CHUNK)
+            .zip(triangles.par_chunks(CHUNK))
+            .for_each(|(drags, triangles)| {
+                for (drag, corners) in drags.iter_mut().zip(triangles) {
+                    let [a, b, c] =
+                        corners.map(|node| winds[node as usize] - velocities[node as usize]);
+                    *drag = air.drag(&at_nodes(corners, positions), (a + b + c) / 3.0);
+                }
+            });
+        let drags = &self.drag;
+        let chunks = self
+            .damping
+            .par_chunks_mut(CHUNK)
+            .zip(self.force.par_chunks_mut(CHUNK));
+        chunks.enumerate().for_each(|(chunk, (damping, force))| {
+            for (i, (damping, force)) in damping.iter_mut().zip(force).enumerate() {
+                let node = chunk * CHUNK + i;
+                let corners = corners_of_node.of(node);
+                let sum = corners
+                    .iter()
+                    .fold(DMat3::ZERO, |sum, &corner| sum + drags[corner as usize / 3]);
+                *damping = sum * (1.0 / 3.0);
+                *force = *damping * winds[node];
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{dense, eigenvalues};
+    use super::*;
+    use crate::generate::{Diagonal, cloth_grid};
+
+    const AIR: Air = Air {
+        density: 1.2,
+        normal_coefficient: 1.3,
+        tangential_coefficient: 0.05,
+    };
+
+    fn gusty(seed: u64) -> Wind {
+        Wind::gusty(DVec3::new(6.0, 1.0, 0.0), 1.5, 0.8, seed)
+    }
+
+    /// Places and times spread over many eddies.
+    fn samples(count: usize) -> Vec<(DVec3, f64)> {
+        let mut random = SplitMix64(99);
+        let mut place = || random.between(-50.0, 50.0);
+        (0..count)
+            .map(|_| (DVec3::new(place(), place(), place()), place() + 50.0))
+            .collect()
+    }
+
+    #[test]
+    fn turbulence_is_the_root_mean_square() {
+        for seed in 0..4 {
+            let wind = gusty(seed);
+            let samples = samples(40_000);
+            let (mut mean, mut square) = (DVec3::ZERO, 0.0);
+            for (position, time) in &samples {
+                let deviation = wind.velocity(*position, *time) - wind.mean;
+                mean += deviation / samples.len() as f64;
+                square += deviation.length_squared() / samples.len() as f64;
+            }
+            assert!(
+                (square.sqrt() / 1.5 - 1.0).abs() < 0.02,
+                "{}",
+                square.sqrt()
+            );
+            assert!(mean.length() < 0.05, "{mean}");
+        }
+    }
+
+    #[test]
+    fn a_seed_is_a_wind() {
+        let (position, time) = (DVec3::new(0.3, -0.2, 1.1), 4.2);
+        assert_eq!(
+            gusty(7).velocity(position, time),
+            gusty(7).velocity(position, time)
+        );
+        assert!(
+            gusty(7)
+                .velocity(position, time)
+                .distance(gusty(8).velocity(position, time))
+                > 1e-3
+        );
+        assert_eq!(Wind::steady(DVec3::X).velocity(position, time), DVec3::X);
+    }
+
+    #[test]
+    fn gusts_have_no_divergence_and_no_jumps() {
+        let wind = gusty(3);
+        let slope: f64 = wind
+            .modes
+            .iter()
+            .map(|mode| mode.amplitude.length() * mode.wave_vector.length())
+            .sum();
+        let step = 1e-5;
+        for (position, time) in samples(200) {
+            let along = |axis: DVec3| {
+                let [ahead, behind] =
+                    [step, -step].map(|step| wind.velocity(position + step * axis, time));
+                assert!(ahead.distance(behind) <= 2.0 * step * slope);
+                (ahead - behind) / (2.0 * step)
+            };
+            let divergence = along(DVec3::X).x + along(DVec3::Y).y + along(DVec3::Z).z;
+            assert!(divergence.abs() < 1e-6 * slope, "{divergence}");
+            let later = wind.velocity(position, time + step);
+            assert!(later.distance(wind.velocity(position, time)) <= step * slope * 8.0);
+        }
+    }
+
+    #[test]
+    fn gusts_change_for_one_who_drifts_along() {
+        let wind = gusty(1);
+        let seen = |time: f64| wind.velocity(wind.mean * time, time);
+        assert!(seen(0.0).distance(seen(0.01)) < 0.1);
+        assert!(seen(0.0).distance(seen(10.0)) > 0.1);
+    }
+
+    #[test]
+    fn a_plate_across_the_wind_has_its_known_drag() {
+        let mesh = cloth_grid([0.4, 0.5], [5, 4], Diagonal::Right);
+        let rest = vec![DVec3::ZERO; mesh.points.len()];
+        let mut load = WindLoad::new(&mesh.triangles, mesh.points.len());
+        load.update(
+            &AIR,
+            &Wind::steady(DVec3::new(0.0, 0.0, -10.0)),
+            0.0,
+            &mesh.points,
+            &rest,
+        );
+        let push: DVec3 = load.force.iter().sum();
+        assert!(
+            push.abs_diff_eq(DVec3::new(0.0, 0.0, -0.5 * 1.2 * 1.3 * 0.2 * 100.0), 1e-12),
+            "{push}"
+        );
+        load.update(
+            &AIR,
+            &Wind::steady(DVec3::new(10.0, 0.0, 0.0)),
+            0.0,
+            &mesh.points,
+            &rest,
+        );
+        let drag: DVec3 = load.force.iter().sum();
+        assert!(
+            drag.abs_diff_eq(DVec3::new(0.5 * 1.2 * 0.05 * 0.2 * 100.0, 0.0, 0.0), 1e-12),
+            "{drag}"
+        );
+        // One that flies with the wind feels nothing.
+        load.update(
+            &AIR,
+            &Wind::steady(DVec3::X),
+            0.0,
+            &mesh.points,
+            &vec![DVec3::X; rest.len()],
+        );
+        assert!(load.damping.iter().all(|damping| *damping == DMat3::ZERO));
+    }
+
+    #[test]
+    fn damping_is_positive_and_the_same_on_any_number_of_threads() {
+        let mesh = cloth_grid([1.0, 1.0], [30, 20], Diagonal::Alternating);
+        let points: Vec<DVec3> = mesh
+            .points
+            .iter()
+            .map(|point| *point + 0.1 * (9.0 * point.x + 4.0 * point.y).sin() * DVec3::Z)
+            .collect();
+        let velocities: Vec<DVec3> = points.iter().map(|point| *point * 3.0).collect();
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            let mut load = WindLoad::new(&mesh.triangles, points.len());
+            pool.install(|| load.update(&AIR, &gusty(2), 0.3, &points, &velocities));
+            load
+        };
+        let one = run(1);
+        for load in [run(2), run(3)] {
+            assert_eq!(one.force, load.force);
+            assert_eq!(one.damping, load.damping);
+        }
+        for damping in &one.damping {
+            let smallest = eigenvalues(dense(&[[*damping]]))
+                .into_iter()
+                .fold(f64::INFINITY, f64::min);
+            assert!(smallest >= -1e-15);
+        }
+    }
+
+    #[test]
+    fn a_collapsed_triangle_has_no_drag() {
+        assert_eq!(AIR.drag(&[DVec3::ONE; 3], DVec3::X), DMat3::ZERO);
+    }
+}
