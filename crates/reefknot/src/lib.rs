@@ -4,3 +4,4 @@ pub mod scene;
 pub mod units;
 pub mod energy;
 pub mod generate;
+pub mod io;

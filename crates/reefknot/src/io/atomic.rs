@@ -1,0 +1,186 @@
+//! Replacing a file whole or not at all.
+//!
+//! The bytes go into a temporary file of the same folder, which then takes the place of the old one
+//! in a single rename: a reader, or a crash, sees the old file or the new one, never a part. A
+//! *durable* write also survives a power cut, because file and folder are flushed to the disk; that
+//! costs milliseconds, so frames and exports, which can be made again, do without.
+
+use super::IoError;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// How the names of temporary files end.
+pub const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// Writes `bytes` as the file `path`, replacing an earlier one in one instant.
+///
+/// On failure the earlier file is as it was and the temporary file is gone.
+///
+/// # Errors
+/// [`IoError::Write`] with `path`, whichever part of the writing failed.
+pub fn write_atomically(path: &Path, bytes: &[u8], durable: bool) -> Result<(), IoError> {
+    let temporary = temporary_path(path).map_err(|error| IoError::write(path, error))?;
+    let written =
+        write_file(&temporary, bytes, durable).and_then(|()| fs::rename(&temporary, path));
+    if let Err(error) = written {
+        // The first error is the one to report; there may be no temporary file if it could not be
+        // created.
+        let _ = fs::remove_file(&temporary);
+        return Err(IoError::write(path, error));
+    }
+    if durable {
+        flush_folder(folder_of(path)).map_err(|error| IoError::write(path, error))?;
+    }
+    Ok(())
+}
+
+/// Removes the temporary files that a killed process left in `folder`, and returns how many there
+/// were.
+///
+/// For the start of a run that continues another; a process that is still writing there would lose
+/// its file.
+///
+/// # Errors
+/// [`IoError::Read`] if the folder cannot be listed, [`IoError::Write`] if a file cannot be
+/// removed.
+pub fn remove_leftovers(folder: &Path) -> Result<usize, IoError> {
+    remove_files(folder, |name| name.ends_with(TEMPORARY_SUFFIX))
+}
+
+/// Removes the files (not the folders) of `folder` whose names are `unwanted`.
+pub(super) fn remove_files(
+    folder: &Path,
+    unwanted: impl Fn(&str) -> bool,
+) -> Result<usize, IoError> {
+    let cannot_list = |error| IoError::read(folder, error);
+    let mut removed = 0;
+    for entry in fs::read_dir(folder).map_err(cannot_list)? {
+        let entry = entry.map_err(cannot_list)?;
+        let is_file = entry.file_type().map_err(cannot_list)?.is_file();
+        if is_file && entry.file_name().to_str().is_some_and(&unwanted) {
+            let path = entry.path();
+            fs::remove_file(&path).map_err(|error| IoError::write(&path, error))?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// `NAME.PROCESS.tmp` beside `path`: two processes that write the same file never share a temporary
+/// one.
+fn temporary_path(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let mut temporary = OsString::from(name);
+    temporary.push(format!(".{}{TEMPORARY_SUFFIX}", std::process::id()));
+    Ok(path.with_file_name(temporary))
+}
+
+fn write_file(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    if durable {
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// The rename is an entry of the folder, which has its own place on the disk.
+#[cfg(unix)]
+fn flush_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Other systems cannot open a folder as a file; there the file system's journal orders the rename.
+#[cfg(not(unix))]
+fn flush_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn replaces_a_file_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.bin");
+        for (bytes, durable) in [
+            (&b"first"[..], false),
+            (b"second, longer", true),
+            (b"", true),
+        ] {
+            write_atomically(&path, bytes, durable).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+        }
+        assert_eq!(names(folder.path()), ["a.bin"]);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("absent").join("a.bin");
+        let message = write_atomically(&path, b"x", true).unwrap_err().to_string();
+        assert!(
+            message.contains(&format!("cannot write {}: ", path.display())),
+            "{message}"
+        );
+        assert!(message.contains("--out"), "{message}");
+    }
+
+    #[test]
+    fn a_file_in_place_of_the_folder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, b"x").unwrap();
+        let path = file.join("a.bin");
+        let message = write_atomically(&path, b"x", false)
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains(&path.display().to_string()), "{message}");
+    }
+
+    #[test]
+    fn a_failed_rename_keeps_the_old_and_removes_the_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("occupied");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("inside"), b"kept").unwrap();
+        assert!(write_atomically(&path, b"x", false).is_err());
+        assert_eq!(fs::read(path.join("inside")).unwrap(), b"kept");
+        assert_eq!(names(folder.path()), ["occupied"]);
+    }
+
+    #[test]
+    fn a_path_without_a_file_name_is_an_error() {
+        assert!(write_atomically(Path::new(".."), b"x", false).is_err());
+    }
+
+    #[test]
+    fn leftovers_are_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.bin", "a.bin.12.tmp", "tmp"] {
+            fs::write(folder.path().join(name), b"x").unwrap();
+        }
+        fs::create_dir(folder.path().join("folder.tmp")).unwrap();
+        assert_eq!(remove_leftovers(folder.path()).unwrap(), 1);
+        assert_eq!(names(folder.path()), ["a.bin", "folder.tmp", "tmp"]);
+    }
+}
