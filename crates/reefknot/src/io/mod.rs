@@ -6,6 +6,7 @@
 //! file, what happened and what to do about it ([`IoError`]).
 
 pub mod atomic;
+pub mod tensors;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
