@@ -77,6 +77,15 @@ fn temporary_path(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(temporary))
 }
 
+/// The name of the file that the temporary file `name` was to become; any other name as it is.
+pub(super) fn final_name(name: &str) -> &str {
+    let without_suffix = name.strip_suffix(TEMPORARY_SUFFIX);
+    match without_suffix.and_then(|name| name.rsplit_once('.')) {
+        Some((name, process)) if process.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
+    }
+}
+
 fn write_file(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;
@@ -171,6 +180,16 @@ mod tests {
     #[test]
     fn a_path_without_a_file_name_is_an_error() {
         assert!(write_atomically(Path::new(".."), b"x", false).is_err());
+    }
+
+    #[test]
+    fn a_temporary_name_gives_back_the_final_one() {
+        let temporary = temporary_path(Path::new("folder/a.0001.obj")).unwrap();
+        let name = temporary.file_name().unwrap().to_str().unwrap();
+        assert_eq!(final_name(name), "a.0001.obj");
+        for other in ["a.0001.obj", "a.tmp", "a.b.tmp", ".tmp"] {
+            assert_eq!(final_name(other), other);
+        }
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! A run may be stopped at any moment, by a full disk or a power cut as well as by its user, and
 //! its folder must open afterwards. So every file is replaced whole or not at all ([`atomic`]),
 //! files of numbers carry a checksum over all their bytes ([`tensors`]), and every error says which
-//! file, what happened and what to do about it ([`IoError`]).
+//! file, what happened and what to do about it ([`IoError`]). [`export`] turns the frames of a run
+//! into files of other programs.
 
 pub mod atomic;
+pub mod export;
 pub mod tensors;
 
 use std::io::ErrorKind;
@@ -31,7 +33,7 @@ pub enum IoError {
         source: std::io::Error,
     },
     /// The bytes of a file are not those that were written.
-    #[error("{} is damaged: {reason}; restore it from a copy, or continue the run with --resume", .path.display())]
+    #[error("{} is damaged: {reason}; {ADVICE_ON_DAMAGE}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -46,6 +48,14 @@ pub enum IoError {
         /// The name of the tensor in the file.
         name: String,
         /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// The frames of an animation do not make a file that other programs can read.
+    #[error("cannot export {}: {reason}", .path.display())]
+    Export {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What is wrong with the animation, and what to do.
         reason: String,
     },
 }
@@ -94,6 +104,8 @@ fn advice_on_writing(error: &std::io::Error) -> &'static str {
         _ => "check the disk and continue with --resume",
     }
 }
+
+const ADVICE_ON_DAMAGE: &str = "restore it from a copy, or continue the run with --resume";
 
 fn advice_on_reading(error: &std::io::Error) -> &'static str {
     match error.kind() {

@@ -227,7 +227,10 @@ impl TensorFile {
                 ));
             }
             let (dtype, shape) = (tensor.values.dtype(), &tensor.shape);
-            header += &format!(",{}:{{\"dtype\":\"{dtype}\",\"shape\":{shape:?},", json(name));
+            header += &format!(
+                ",{}:{{\"dtype\":\"{dtype}\",\"shape\":{shape:?},",
+                json(name)
+            );
             header += &format!("\"data_offsets\":[{data_length},{end}]}}");
             data_length = end;
         }

@@ -173,7 +173,7 @@ fn absurd_headers_are_refused_without_allocating() {
         r#","a":{"dtype":"F64","shape":[4294967296,4294967296],"data_offsets":[0,8]}"#,
         r#","a":{"dtype":"U8","shape":[1152921504606846976],"data_offsets":[0,1152921504606846976]}"#,
         r#","a":{"dtype":"F64","shape":[1],"data_offsets":[8,0]}"#,
-        r#","a":{"dtype":"F64","shape":[1],"data_offsets":[18446744073709551608,18446744073709551615]}"#,
+        r#","a":{"dtype":"F64","shape":[1],"data_offsets":[18446744073709551607,18446744073709551615]}"#,
         r#","a":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}"#,
         r#","a":{"dtype":"F64","shape":[-1],"data_offsets":[0,8]}"#,
         r#","a":[]"#,
@@ -241,7 +241,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_headers_with_a_right_checksum_never_panic(rest in "[\\[\\]{}:,\"a-zA-Z0-9 ]{0,60}") {
+    fn arbitrary_headers_never_panic(rest in "[\\[\\]{}:,\"a-z0-9]{0,60}") {
         let _ = parse(&forged(&rest, &[0; 8]));
     }
 }
