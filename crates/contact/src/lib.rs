@@ -1,1 +1,11 @@
 //! The linear system and the frictional contact problem: what to solve, and solvers for it.
+//!
+//! The system `A v = f` is kept by bodies ([`system`]); a body is a symmetric matrix of 3×3 blocks
+//! ([`block_sparse`]), factorized by a multifrontal Cholesky ([`cholesky`]) whose symbolic work
+//! ([`symbolic`]) and fill-reducing order ([`order`]) happen once per pattern.
+
+pub mod block_sparse;
+pub mod cholesky;
+pub mod order;
+pub mod symbolic;
+pub mod system;

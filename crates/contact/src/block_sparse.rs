@@ -1,0 +1,255 @@
+//! Symmetric matrices of 3×3 blocks, one block row per node.
+//!
+//! Only the lower triangle is stored, compressed by columns. The pattern is apart from the values
+//! and shared, because it stays while the values change in every step: pinned nodes are cut off by
+//! [`BlockSparse::isolate`] instead of being removed, so that symbolic work is done once.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use glam::{DMat3, DVec3};
+
+/// Which 3×3 blocks of a symmetric matrix may be non-zero: the lower triangle, compressed by
+/// columns, rows ascending, the diagonal block first in each column (always present).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockPattern {
+    starts: Vec<usize>,
+    rows: Vec<u32>,
+}
+
+impl BlockPattern {
+    /// The pattern over `nodes` nodes that holds all diagonal blocks and the given pairs, which
+    /// may come in any order, repeated, and as `(i, j)` or `(j, i)`.
+    ///
+    /// # Panics
+    /// If a pair names a node that does not exist.
+    pub fn new(nodes: usize, pairs: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        let mut keys: Vec<(u32, u32)> = pairs
+            .into_iter()
+            .filter(|(i, j)| i != j)
+            .map(|(i, j)| (i.min(j), i.max(j)))
+            .collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let mut starts = Vec::with_capacity(nodes + 1);
+        let mut rows = Vec::with_capacity(nodes + keys.len());
+        let mut next = keys.iter().peekable();
+        for column in 0..nodes as u32 {
+            starts.push(rows.len());
+            rows.push(column);
+            while let Some((_, row)) = next.next_if(|key| key.0 == column) {
+                assert!((*row as usize) < nodes, "node {row} of {nodes} in a pair");
+                rows.push(*row);
+            }
+        }
+        assert!(next.peek().is_none(), "a pair of nodes beyond {nodes}");
+        starts.push(rows.len());
+        Self { starts, rows }
+    }
+
+    /// Number of nodes: block rows and block columns.
+    pub fn nodes(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Number of stored blocks.
+    pub fn blocks(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Where the block of a row and a column (`row >= column`) is stored, if the pattern has it.
+    pub fn slot(&self, row: usize, column: usize) -> Option<usize> {
+        let range = self.column(column);
+        let found = self.rows[range.clone()].binary_search(&(row as u32));
+        found.ok().map(|k| range.start + k)
+    }
+
+    /// The slots of a column; its diagonal block is the first.
+    pub fn column(&self, column: usize) -> Range<usize> {
+        self.starts[column]..self.starts[column + 1]
+    }
+
+    /// The row of every slot.
+    pub fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+}
+
+/// A symmetric matrix with a [`BlockPattern`].
+#[derive(Clone, Debug)]
+pub struct BlockSparse {
+    pattern: Arc<BlockPattern>,
+    /// One block per slot: row node by column node, lower triangle. Diagonal blocks are stored
+    /// whole and must be symmetric.
+    pub values: Vec<DMat3>,
+}
+
+impl BlockSparse {
+    /// The zero matrix with a pattern.
+    pub fn zeros(pattern: Arc<BlockPattern>) -> Self {
+        let values = vec![DMat3::ZERO; pattern.blocks()];
+        Self { pattern, values }
+    }
+
+    /// The pattern.
+    pub fn pattern(&self) -> &Arc<BlockPattern> {
+        &self.pattern
+    }
+
+    /// `y = A x`, for flat vectors of three components per node. One thread and a fixed order of
+    /// additions: the product is bound by memory, and its bits must not depend on the threads.
+    ///
+    /// # Panics
+    /// If a vector does not have three components per node.
+    pub fn multiply(&self, x: &[f64], y: &mut [f64]) {
+        let nodes = self.pattern.nodes();
+        assert!(x.len() == 3 * nodes && y.len() == 3 * nodes);
+        y.fill(0.0);
+        for column in 0..nodes {
+            let slots = self.pattern.column(column);
+            let x_column = DVec3::from_slice(&x[3 * column..]);
+            let mut sum = self.values[slots.start] * x_column;
+            for slot in slots.start + 1..slots.end {
+                let row = 3 * self.pattern.rows[slot] as usize;
+                let block = &self.values[slot];
+                sum += block.transpose() * DVec3::from_slice(&x[row..]);
+                let product = *block * x_column + DVec3::from_slice(&y[row..]);
+                product.write_to_slice(&mut y[row..]);
+            }
+            (sum + DVec3::from_slice(&y[3 * column..])).write_to_slice(&mut y[3 * column..]);
+        }
+    }
+
+    /// Cuts the marked nodes off: their rows and columns become those of `scale` times the
+    /// identity, and the pattern stays. A `scale` of the size of the other diagonal entries keeps
+    /// the matrix well conditioned. One pass over all slots, whatever the number of nodes.
+    ///
+    /// # Panics
+    /// If `mask` does not have one entry per node.
+    pub fn isolate(&mut self, mask: &[bool], scale: f64) {
+        assert_eq!(mask.len(), self.pattern.nodes());
+        for column in 0..mask.len() {
+            let slots = self.pattern.column(column);
+            if mask[column] {
+                self.values[slots.clone()].fill(DMat3::ZERO);
+                self.values[slots.start] = DMat3::from_diagonal(DVec3::splat(scale));
+                continue;
+            }
+            for slot in slots {
+                if mask[self.pattern.rows[slot] as usize] {
+                    self.values[slot] = DMat3::ZERO;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A random matrix: symmetric, and positive definite by diagonal dominance.
+    pub(crate) fn random(nodes: usize, pairs: &[(u32, u32)], seed: u64) -> BlockSparse {
+        let mut state = seed | 1;
+        let mut number = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        let pairs = pairs
+            .iter()
+            .map(|&(i, j)| (i % nodes as u32, j % nodes as u32));
+        let pattern = Arc::new(BlockPattern::new(nodes, pairs));
+        let mut matrix = BlockSparse::zeros(pattern.clone());
+        for column in 0..nodes {
+            for slot in pattern.column(column) {
+                let entries: [f64; 9] = std::array::from_fn(|_| number());
+                let block = DMat3::from_cols_array(&entries);
+                let row = pattern.rows()[slot] as usize;
+                if row == column {
+                    let half = (block + block.transpose()) * 0.1;
+                    matrix.values[slot] += half + DMat3::IDENTITY;
+                    continue;
+                }
+                matrix.values[slot] = block;
+                // The absolute row sums of the block are at most 3.
+                for node in [row, column] {
+                    matrix.values[pattern.column(node).start] += DMat3::IDENTITY * 3.0;
+                }
+            }
+        }
+        matrix
+    }
+
+    pub(crate) fn dense(matrix: &BlockSparse) -> Vec<Vec<f64>> {
+        let nodes = matrix.pattern().nodes();
+        let mut full = vec![vec![0.0; 3 * nodes]; 3 * nodes];
+        for column in 0..nodes {
+            for slot in matrix.pattern().column(column) {
+                let row = matrix.pattern().rows()[slot] as usize;
+                for (a, b) in (0..3).flat_map(|a| (0..3).map(move |b| (a, b))) {
+                    let value = matrix.values[slot].col(b)[a];
+                    full[3 * row + a][3 * column + b] = value;
+                    full[3 * column + b][3 * row + a] = value;
+                }
+            }
+        }
+        full
+    }
+
+    fn close(x: &[f64], y: &[f64]) -> bool {
+        x.len() == y.len() && x.iter().zip(y).all(|(a, b)| (a - b).abs() < 1e-11)
+    }
+
+    fn product(full: &[Vec<f64>], x: &[f64]) -> Vec<f64> {
+        let row = |r: &Vec<f64>| r.iter().zip(x).map(|(a, b)| a * b).sum();
+        full.iter().map(row).collect()
+    }
+
+    #[test]
+    fn pattern_sorts_and_finds() {
+        let pattern = BlockPattern::new(4, [(3, 1), (1, 3), (0, 2), (2, 2), (1, 0)]);
+        assert_eq!(pattern.rows(), [0, 1, 2, 1, 3, 2, 3]);
+        assert_eq!(pattern.blocks(), 7);
+        assert_eq!(pattern.slot(3, 1), Some(4));
+        assert_eq!(pattern.slot(2, 1), None);
+        assert_eq!(pattern.slot(2, 2), Some(5));
+        assert_eq!(BlockPattern::new(0, []).nodes(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn multiply_is_the_dense_product(
+            nodes in 1usize..12,
+            pairs in prop::collection::vec((0u32..12, 0u32..12), 0..40),
+            seed: u64,
+        ) {
+            let matrix = random(nodes, &pairs, seed);
+            let x: Vec<f64> = (0..3 * nodes).map(|i| (i as f64 * 0.7).sin()).collect();
+            let mut y = vec![f64::NAN; 3 * nodes];
+            matrix.multiply(&x, &mut y);
+            prop_assert!(close(&y, &product(&dense(&matrix), &x)));
+        }
+
+        #[test]
+        fn isolate_makes_identity_rows(
+            mask in prop::collection::vec(any::<bool>(), 1..12),
+            pairs in prop::collection::vec((0u32..12, 0u32..12), 0..40),
+            seed: u64,
+        ) {
+            let mut matrix = random(mask.len(), &pairs, seed);
+            let before = dense(&matrix);
+            matrix.isolate(&mask, 2.5);
+            let after = dense(&matrix);
+            for i in 0..before.len() {
+                for j in 0..before.len() {
+                    let cut = mask[i / 3] || mask[j / 3];
+                    let wanted = if i == j { 2.5 } else { 0.0 };
+                    prop_assert_eq!(after[i][j], if cut { wanted } else { before[i][j] });
+                }
+            }
+        }
+    }
+}
