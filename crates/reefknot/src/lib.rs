@@ -1,7 +1,22 @@
 //! A simulator of thin and soft things in frictional contact.
+//!
+//! What the user wrote ([`scene`]) becomes a [`model`], built once and never changed, and a
+//! [`state`], which holds everything that the next step depends on. [`integrate`] takes steps,
+//! [`run`](mod@run) makes a folder of them. See ARCHITECTURE.md for the whole.
 
-pub mod scene;
-pub mod units;
+pub mod certify;
+pub mod check;
 pub mod energy;
 pub mod generate;
+pub mod integrate;
 pub mod io;
+pub mod machine;
+pub mod material;
+pub mod model;
+pub mod probe;
+pub mod report;
+pub mod resume;
+pub mod run;
+pub mod scene;
+pub mod state;
+pub mod units;

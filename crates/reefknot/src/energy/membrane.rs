@@ -127,10 +127,18 @@ impl Membrane {
         largest.into_iter().fold(0.0, f64::max)
     }
 
-    /// Area over rest area, signed by the side of the triangle that `normal` points to (negative: turned over).
-    pub fn area_ratio(&self, element: usize, x: &[DVec3; 3], normal: DVec3) -> f64 {
-        let deformed = (x[1] - x[0]).cross(x[2] - x[0]);
-        (0.5 * deformed.length() / self.area[element]).copysign(deformed.dot(normal))
+    /// The triangle whose area is the smallest part of its rest area, and that part.
+    pub fn smallest_area_ratio(&self, positions: &[DVec3]) -> Option<(usize, f64)> {
+        let ratio = |(element, stencil): (usize, &[u32; 3])| {
+            let [a, b, c] = at_nodes(stencil, positions);
+            let area = 0.5 * (b - a).cross(c - a).length();
+            (element, area / self.area[element])
+        };
+        let smaller = |one: (usize, f64), other: (usize, f64)| match other.1 < one.1 {
+            true => other,
+            false => one,
+        };
+        self.stencils.iter().enumerate().map(ratio).reduce(smaller)
     }
 
     /// ∇Nᵢ, the gradients of the linear shape functions in the axes of the material (1/m).
@@ -334,13 +342,14 @@ mod tests {
     }
 
     #[test]
-    fn area_ratio_has_the_sign_of_the_side() {
+    fn the_smallest_area_is_found() {
         let membrane = one_triangle(DMat3::IDENTITY);
         let x = [[0.01, 0.02, 0.0], [0.05, 0.01, 0.0], [0.02, 0.06, 0.0]]
             .map(|point| DVec3::from_array(point) * 2.0);
-        assert!((membrane.area_ratio(0, &x, DVec3::Z) - 4.0).abs() < 1e-12);
-        assert!((membrane.area_ratio(0, &x, -DVec3::Z) + 4.0).abs() < 1e-12);
-        assert_eq!(membrane.area_ratio(0, &[x[0]; 3], DVec3::Z), 0.0);
+        let (triangle, ratio) = membrane.smallest_area_ratio(&x).unwrap();
+        assert_eq!(triangle, 0);
+        assert!((ratio - 4.0).abs() < 1e-12);
+        assert_eq!(membrane.smallest_area_ratio(&[x[0]; 3]), Some((0, 0.0)));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 pub mod assemble;
 pub mod hinge;
+pub mod linearize;
 pub mod membrane;
 pub mod wind;
 

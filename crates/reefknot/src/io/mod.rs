@@ -8,6 +8,8 @@
 
 pub mod atomic;
 pub mod export;
+pub mod folder;
+pub mod stored;
 pub mod tensors;
 
 use std::io::ErrorKind;
@@ -39,6 +41,12 @@ pub enum IoError {
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
+    },
+    /// Another process writes to the folder of a run.
+    #[error("another reefknot is writing to {}; wait for it, or choose another folder with --out", .path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
     },
     /// A tensor is absent, or not of the type or shape that its reader or writer needs.
     #[error("tensor `{name}` of {}: {reason}", .path.display())]

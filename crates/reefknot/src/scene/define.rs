@@ -28,14 +28,14 @@ macro_rules! quantities {
 macro_rules! table {
     (
         $(#[doc = $doc:literal])*
-        pub struct $table:ident {
+        pub struct $table:ident $(derive $derive:ident)? {
             $( $(#[doc = $key_doc:literal])*
                $key:ident : $type:ty $([$bounds:expr])? $(= $default:literal)?, )*
         }
         $( with { $( $(#[doc = $part_doc:literal])* $part:ident : $part_type:ty, )* } )?
     ) => {
         $(#[doc = $doc])*
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug $(, $derive)?)]
         pub struct $table {
             $( $(#[doc = $key_doc])* pub $key: $type, )*
             $( $( $(#[doc = $part_doc])* pub $part: $part_type, )* )?

@@ -90,6 +90,18 @@ impl Scene {
         }
     }
 
+    /// Makes the scene this many frames long.
+    pub fn set_frames(&mut self, frames: u64) {
+        let duration = &mut self.tables.time.duration;
+        duration.value.0 = frames as f64 / self.tables.time.frame_rate;
+        let node = Node {
+            value: Value::Float(duration.value.0),
+            place: duration.place.clone(),
+        };
+        // `time` is a table, or the scene would not have been read.
+        let _ = self.tree.set("time.duration", node);
+    }
+
     /// The merged scene as TOML: run as it is, it gives the same simulation.
     #[must_use]
     pub fn to_toml(&self) -> String {

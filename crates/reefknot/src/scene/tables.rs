@@ -123,7 +123,7 @@ table! {
 
 table! {
     /// What something is made of. A preset gives every value that is not written here.
-    pub struct Material {
+    pub struct Material derive Default {
         /// A material of the table in the documentation: "cotton", "silk", "denim" or "nylon".
         preset: Option<Placed<String>>,
         /// Young's modulus.
@@ -253,8 +253,7 @@ table! {
     pub struct Wind {
         /// Mean velocity.
         velocity: [Speed; 3],
-        /// Strength of the gusts: root mean square of each component of the velocity around its
-        /// mean.
+        /// Strength of the gusts: root mean square of the velocity around its mean.
         turbulence: Speed [NOT_NEGATIVE] = "0",
         /// Size of the gusts.
         gust_length: Length [POSITIVE] = "0.5",

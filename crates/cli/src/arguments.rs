@@ -1,0 +1,152 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use reefknot::units::parse_quantity;
+
+/// Simulates thin and soft things in frictional contact: hair and rods, cloth and shells, soft
+/// solids, rigid props.
+#[derive(Debug, Parser)]
+#[command(name = "reefknot", version, max_term_width = 100)]
+#[command(after_help = "Example: reefknot run flag --quick\nEvery command has its own --help.")]
+pub(crate) struct Arguments {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scene into a folder
+    #[command(after_help = "Example: reefknot run flag --out runs/breeze --set 'parameters.speed=\"4 m/s\"'")]
+    Run(RunArguments),
+    /// List the shipped scenes, or print one to copy and edit
+    #[command(after_help = "Example: reefknot scenes --print flag > my-flag.toml")]
+    Scenes {
+        /// Print the scene file of this one
+        #[arg(long, value_name = "NAME")]
+        print: Option<String>,
+    },
+    /// Print the JSON Schema of scene files
+    #[command(after_help = "Example: reefknot schema > scene.schema.json")]
+    Schema {
+        /// Print the reference page instead
+        #[arg(long)]
+        markdown: bool,
+    },
+    /// Look at a scene before it runs, or at a run after it was made
+    #[command(after_help = "Example: reefknot check my-flag.toml\n         reefknot check runs/flag")]
+    Check {
+        /// A scene file, a shipped scene or the folder of a run
+        #[arg(value_name = "SCENE_OR_RUN")]
+        what: String,
+        /// Take the quick size of a scene
+        #[arg(long)]
+        quick: bool,
+        /// Change a value of the scene, as in `run`
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        sets: Vec<String>,
+    },
+    /// Write the animation of a run as files for other programs
+    #[command(after_help = "Example: reefknot export runs/flag --to vtk")]
+    Export(ExportArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// A scene file, or the name of a shipped scene
+    pub(crate) scene: String,
+    /// Take the scene's quick size
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The folder of the run [default: runs/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Compute this many frames after the first, whatever the scene says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(crate) frames: Option<u64>,
+    /// The contact solver, whatever the scene says
+    #[arg(long, value_name = "S")]
+    pub(crate) solver: Option<String>,
+    /// Number of threads; the result does not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub(crate) threads: Option<u64>,
+    /// Change a value of the scene, such as 'time.duration="2 s"'; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+    /// Go on with the run in the folder, if there is one
+    #[arg(long, conflicts_with = "overwrite")]
+    pub(crate) resume: bool,
+    /// Replace the run in the folder, if there is one
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Stop with a checkpoint after this time, such as "10 min" (exit code 75)
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub(crate) time_limit: Option<Duration>,
+    /// Print a summary as the last line
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) summary: Option<SummaryFormat>,
+    /// Print nothing but errors and the summary
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SummaryFormat {
+    /// One line of JSON
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// The folder of a run
+    pub(crate) run: PathBuf,
+    /// The format
+    #[arg(long)]
+    pub(crate) to: ExportFormat,
+    /// Where to write [default: RUN/export]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// The axis that points up in the files
+    #[arg(long, default_value = "z")]
+    pub(crate) up: UpAxis,
+    /// The unit of length in the files
+    #[arg(long, default_value = "m", value_parser = length_unit)]
+    pub(crate) unit: f64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// One OBJ file per frame
+    Obj,
+    /// VTK for ParaView: a .vtu per object and frame, and a .pvd with the times
+    Vtk,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum UpAxis {
+    /// As simulated
+    Z,
+    /// As in many animation programs
+    Y,
+}
+
+/// Reads "10 min", "90 s" or seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let quantity = parse_quantity(text)?;
+    match quantity.dimension.to_string().as_str() {
+        "1" | "s" => Duration::try_from_secs_f64(quantity.si).map_err(|error| error.to_string()),
+        unit => Err(format!("a time is needed, such as \"10 min\", not something in {unit}")),
+    }
+}
+
+/// The factor from metres to a unit such as "cm".
+fn length_unit(text: &str) -> Result<f64, String> {
+    let unit = parse_quantity(&format!("1 {text}"))?;
+    match unit.dimension.to_string().as_str() {
+        "m" => Ok((1e12 / unit.si).round() / 1e12),
+        other => Err(format!("a unit of length is needed, such as cm, not one of {other}")),
+    }
+}

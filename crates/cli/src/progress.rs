@@ -1,0 +1,173 @@
+//! What a person sees of a run under way: a line that is redrawn on a terminal, and off it a new
+//! line now and then, also while a single step takes long.
+
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use reefknot::run::{Progress, Stop, Watcher};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+/// Off a terminal, a line comes this often.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+const REDRAW_EVERY: Duration = Duration::from_millis(200);
+
+/// Watches a run for the terminal, and for signals.
+pub(crate) struct Terminal {
+    quiet: bool,
+    signal: Arc<AtomicUsize>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    status: Mutex<Status>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Status {
+    running: bool,
+    done: bool,
+    first: u64,
+    step: u64,
+    steps: u64,
+    contacts: u64,
+    error: f64,
+    began: Option<Instant>,
+}
+
+impl Terminal {
+    /// A watcher that also listens to Ctrl-C and SIGTERM; a second one ends the program at once.
+    pub(crate) fn new(quiet: bool) -> std::io::Result<Terminal> {
+        let signal = Arc::new(AtomicUsize::new(0));
+        for (number, code) in [(SIGINT, 130), (SIGTERM, 75)] {
+            let twice = Arc::new(AtomicBool::new(false));
+            signal_hook::flag::register_conditional_shutdown(number, code, twice.clone())?;
+            signal_hook::flag::register(number, twice)?;
+            signal_hook::flag::register_usize(number, signal.clone(), number as usize)?;
+        }
+        Ok(Terminal {
+            quiet,
+            signal,
+            shared: Arc::default(),
+            thread: None,
+        })
+    }
+
+    /// Stops drawing, and leaves the terminal clean.
+    pub(crate) fn finish(&mut self) {
+        self.update(|status| status.done = true);
+        self.shared.wake.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A drawing thread that died has nothing more to say.
+            let _ = thread.join();
+        }
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Status)) {
+        let mut status = self.shared.status.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut status);
+    }
+}
+
+impl Watcher for Terminal {
+    fn note(&mut self, sentence: &str) {
+        if !self.quiet {
+            let _ = writeln!(std::io::stderr(), "note: {sentence}");
+        }
+    }
+
+    fn start(&mut self, step: u64, steps: u64) {
+        self.update(|status| {
+            *status = Status {
+                running: true,
+                first: step,
+                step,
+                steps,
+                began: Some(Instant::now()),
+                ..Status::default()
+            };
+        });
+        if !self.quiet {
+            let shared = self.shared.clone();
+            self.thread = std::thread::Builder::new()
+                .name("progress".into())
+                .spawn(move || draw(&shared))
+                .ok();
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress<'_>) {
+        let report = progress.report;
+        let errors = [report.contact_error_m, report.momentum_error_m];
+        let error = errors.into_iter().flatten().fold(0.0, f64::max);
+        self.update(|status| {
+            status.step = progress.step;
+            status.contacts = report.contacts;
+            status.error = error;
+        });
+    }
+
+    fn stop(&self) -> Option<Stop> {
+        match self.signal.load(Ordering::Relaxed) as i32 {
+            SIGINT => Some(Stop::Interrupt),
+            SIGTERM => Some(Stop::Terminate),
+            _ => None,
+        }
+    }
+}
+
+fn draw(shared: &Shared) {
+    let terminal = std::io::stderr().is_terminal();
+    let pause = if terminal { REDRAW_EVERY } else { LINE_EVERY };
+    let mut status = shared.status.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let (next, _) = shared
+            .wake
+            .wait_timeout(status, pause)
+            .unwrap_or_else(PoisonError::into_inner);
+        status = next;
+        // Nobody reads the progress if standard error is closed: that is no reason to stop.
+        let mut stderr = std::io::stderr();
+        let _ = match (terminal, status.done) {
+            (true, true) => write!(stderr, "\r\x1b[K"),
+            (true, false) => write!(stderr, "\r\x1b[K{}", line(&status)),
+            (false, true) => Ok(()),
+            (false, false) => writeln!(stderr, "{}", line(&status)),
+        };
+        let _ = stderr.flush();
+        if status.done {
+            return;
+        }
+    }
+}
+
+fn line(status: &Status) -> String {
+    let percent = 100 * status.step / status.steps.max(1);
+    let elapsed = status.began.map_or(Duration::ZERO, |began| began.elapsed());
+    let done = status.step - status.first;
+    let left = if done == 0 {
+        "...".to_owned()
+    } else {
+        let rate = elapsed.as_secs_f64() / done as f64;
+        clock((status.steps - status.step) as f64 * rate)
+    };
+    format!(
+        "{percent:3}%  step {} of {}  {} contacts  error {:.0e} m  {left} left",
+        status.step, status.steps, status.contacts, status.error
+    )
+}
+
+/// Seconds as a person reads them.
+pub(crate) fn clock(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.1 => format!("{:.1} ms", 1e3 * s),
+        s if s < 60.0 => format!("{s:.1} s"),
+        s if s < 3600.0 => format!("{:.0} min {:.0} s", (s / 60.0).floor(), (s % 60.0).floor()),
+        s => format!("{:.0} h {:.0} min", (s / 3600.0).floor(), (s % 3600.0 / 60.0).floor()),
+    }
+}

@@ -1,0 +1,140 @@
+//! `reefknot run`.
+
+use std::path::PathBuf;
+
+use reefknot::model::Model;
+use reefknot::report::Summary;
+use reefknot::run::{Build, Ending, Outcome, RunError, RunOptions, Stop};
+
+use crate::arguments::{RunArguments, SummaryFormat};
+use crate::progress::{Terminal, clock};
+use crate::{FAILED, Failure, load_scene, say};
+
+/// Stopped by SIGTERM or the time limit, with a checkpoint.
+const STOPPED: u8 = 75;
+/// Stopped by Ctrl-C, with a checkpoint.
+const INTERRUPTED: u8 = 130;
+
+pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = arguments.threads.map_or(cores, |threads| threads as usize);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Failure::refused(format!("cannot start {threads} threads: {error}")))?;
+    let mut terminal = Terminal::new(arguments.quiet)
+        .map_err(|error| Failure::refused(format!("cannot listen to signals: {error}")))?;
+    let mut sets = arguments.sets.clone();
+    if let Some(solver) = &arguments.solver {
+        sets.push(format!("method.solver=\"{solver}\""));
+    }
+    let mut scene = load_scene(&arguments.scene, arguments.quick, sets)?;
+    if let Some(frames) = arguments.frames {
+        scene.set_frames(frames);
+    }
+    let options = RunOptions {
+        folder: arguments
+            .out
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("runs").join(&scene.name)),
+        resume: arguments.resume,
+        overwrite: arguments.overwrite,
+        time_limit: arguments.time_limit,
+        command: std::env::args().collect(),
+        build: Build {
+            version: env!("CARGO_PKG_VERSION").into(),
+            commit: env!("REEFKNOT_COMMIT").into(),
+            rustc: env!("REEFKNOT_RUSTC").into(),
+        },
+        threads,
+    };
+    let result = pool.install(|| {
+        let model = Model::build(&scene)?;
+        let outcome = reefknot::run::run(&scene, &model, &options, &mut terminal);
+        Ok::<_, Failure>(outcome)
+    });
+    terminal.finish();
+    let outcome = result?.map_err(|error| Failure {
+        code: match error {
+            RunError::Refused(_) => crate::REFUSED,
+            RunError::Step { .. } | RunError::Files(_) => FAILED,
+        },
+        message: error.to_string(),
+    })?;
+    if !arguments.quiet {
+        tell(&outcome, &options);
+    }
+    if let Some(SummaryFormat::Json) = arguments.summary {
+        say(&serde_json::to_string(&outcome.summary).unwrap_or_default());
+    }
+    Ok(match outcome.ending {
+        Ending::Finished | Ending::WasFinished => 0,
+        Ending::Stopped(Stop::Interrupt) => INTERRUPTED,
+        Ending::Stopped(Stop::Terminate | Stop::TimeLimit) => STOPPED,
+    })
+}
+
+/// What a person wants to know at the end.
+fn tell(outcome: &Outcome, options: &RunOptions) {
+    let summary = &outcome.summary;
+    let folder = options.folder.display();
+    let what = match outcome.ending {
+        Ending::Finished => "done".to_owned(),
+        Ending::WasFinished => "was done already".to_owned(),
+        Ending::Stopped(reason) => {
+            let reason = match reason {
+                Stop::Interrupt => "by Ctrl-C",
+                Stop::Terminate => "by a signal",
+                Stop::TimeLimit => "by the time limit",
+            };
+            format!("stopped {reason} with a checkpoint")
+        }
+    };
+    say(&format!(
+        "{}: {what}; {} frames, {:.3} s simulated in {}",
+        summary.scene,
+        summary.frames,
+        summary.simulated_s,
+        clock(summary.wall_s)
+    ));
+    tell_work(summary);
+    if let Some(probes) = summary.probes.as_object() {
+        for (name, value) in probes {
+            say(&format!("  probe {name}: {value}"));
+        }
+    }
+    say(&match outcome.ending {
+        Ending::Stopped(_) => format!("go on: the same command with --resume ({folder})"),
+        _ => format!("look at it: reefknot export {folder} --to vtk, then open it in ParaView"),
+    });
+}
+
+fn tell_work(summary: &Summary) {
+    let phases = &summary.phases_s;
+    let parts = [
+        ("assemble", phases.assemble),
+        ("linear", phases.linear),
+        ("certify", phases.certify),
+        ("write", phases.write),
+    ];
+    let total: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|(name, seconds)| format!("{name} {:.0}%", 100.0 * seconds / total.max(1e-12)))
+        .collect();
+    if let Some(step) = summary.wall_per_step_s {
+        say(&format!(
+            "  {} vertices, {} steps of {}, each {} ({})",
+            summary.nodes,
+            summary.steps,
+            clock(summary.h),
+            clock(step.mean),
+            parts.join(", ")
+        ));
+    }
+    let error = summary.momentum_error_m.map_or(0.0, |error| error.max);
+    let stretch = summary.max_stretch.unwrap_or(1.0);
+    say(&format!(
+        "  momentum error at most {error:.1e} m, largest stretch {stretch:.3}; nothing touches in this scene"
+    ));
+}

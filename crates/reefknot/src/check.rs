@@ -1,0 +1,271 @@
+//! A second look: at a scene before it runs, and at a run after it was made.
+
+use crate::integrate::{self, Scratch};
+use crate::io::IoError;
+use crate::io::folder::{Contents, RunFolder, frame_file};
+use crate::io::tensors::TensorFile;
+use crate::model::{Model, Object};
+use crate::resume::{ProbeLog, StepLog};
+use crate::scene::{Scene, SceneRequest};
+use crate::state::State;
+
+/// Something that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is, and what to do, in a sentence.
+    pub sentence: String,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// As it should be.
+    Good,
+    /// Probably not meant.
+    Warning,
+    /// Wrong.
+    Wrong,
+}
+
+fn finding(severity: Severity, sentence: impl Into<String>) -> Finding {
+    Finding {
+        severity,
+        sentence: sentence.into(),
+    }
+}
+
+/// Looks for what a user probably did not mean.
+#[must_use]
+pub fn check_scene(model: &Model) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if model.objects.is_empty() {
+        findings.push(finding(Severity::Warning, "the scene has no object"));
+    }
+    for object in &model.objects {
+        check_object(model, object, &mut findings);
+    }
+    check_pins(model, &mut findings);
+    let h = model.clock.h();
+    if h > 0.1 {
+        let sentence = format!("the time step is {h} s: motion faster than that is lost; give a shorter `time.h`");
+        findings.push(finding(Severity::Warning, sentence));
+    }
+    findings
+}
+
+/// Orders of magnitude that real things have.
+fn check_object(model: &Model, object: &Object, findings: &mut Vec<Finding>) {
+    let name = &object.name;
+    let mut unusual = |value: f64, range: std::ops::Range<f64>, what: &str, unit: &str| {
+        if !range.contains(&value) {
+            findings.push(finding(
+                Severity::Warning,
+                format!("`{name}` has {what} of {value:.3e} {unit}: is the unit right?"),
+            ));
+        }
+    };
+    let positions = &model.start.positions[object.nodes.clone()];
+    let (mut low, mut high) = (positions[0], positions[0]);
+    for position in positions {
+        low = low.min(*position);
+        high = high.max(*position);
+    }
+    let material = &object.material;
+    unusual((high - low).length(), 1e-3..50.0, "a size", "m");
+    unusual(material.area_density, 5e-3..3.0, "an area density", "kg/m^2");
+    unusual(material.membrane.x_axis.x, 1.0..1e7, "a membrane stiffness", "N/m");
+    unusual(material.bending, 0.0..10.0, "a bending rigidity", "N*m");
+    let shortest = object
+        .triangles
+        .iter()
+        .flat_map(|[a, b, c]| [[a, b], [b, c], [c, a]])
+        .map(|[a, b]| positions[*a as usize].distance(positions[*b as usize]))
+        .fold(f64::INFINITY, f64::min);
+    if let Some(thickness) = material.thickness
+        && thickness > shortest
+    {
+        findings.push(finding(
+            Severity::Warning,
+            format!("`{name}` is {thickness} m thick, but its shortest edge has {shortest:.2e} m: use fewer vertices or a smaller `thickness`"),
+        ));
+    }
+}
+
+fn check_pins(model: &Model, findings: &mut Vec<Finding>) {
+    for (index, pin) in model.pins.iter().enumerate() {
+        let object = &model.objects[pin.object];
+        if pin.nodes.len() == object.nodes.len() {
+            let sentence = format!("`pin.{}` holds every vertex of `{}`: it will not move", pin.name, object.name);
+            findings.push(finding(Severity::Warning, sentence));
+        }
+        for other in &model.pins[..index] {
+            let shared = pin.nodes.iter().find(|node| other.nodes.binary_search(node).is_ok());
+            if let Some(node) = shared.filter(|_| pin.release != other.release) {
+                let vertex = node - object.nodes.start;
+                findings.push(finding(
+                    Severity::Warning,
+                    format!(
+                        "`pin.{}` and `pin.{}` hold vertex {vertex} of `{}` but let go at different times: the later one counts",
+                        other.name, pin.name, object.name
+                    ),
+                ));
+            }
+        }
+    }
+}
+
+/// Looks at everything that a run has stored, and repeats steps from its checkpoints.
+///
+/// # Errors
+/// A sentence if the folder holds no run that can be read.
+pub fn check_run(path: &std::path::Path) -> Result<Vec<Finding>, String> {
+    let folder = RunFolder::new(path);
+    let shown = path.display();
+    match folder.contents().map_err(|error| error.to_string())? {
+        Contents::Run => {}
+        Contents::Nothing => return Err(format!("{shown} holds no run")),
+        Contents::Foreign(name) => return Err(format!("{shown} holds `{name}` and no run")),
+    }
+    let text = folder.read_text("scene.toml").map_err(|error| error.to_string())?;
+    let request = SceneRequest {
+        file: folder.file("scene.toml").display().to_string(),
+        text,
+        ..SceneRequest::default()
+    };
+    let scene = Scene::read(&request).map_err(|problems| problems.to_string())?;
+    let model = Model::build(&scene).map_err(|problems| problems.to_string())?;
+    let mut findings = Vec::new();
+    let frames = check_frames(&folder, &mut findings).map_err(|error| error.to_string())?;
+    check_logs(&folder, &model, frames, &mut findings).map_err(|error| error.to_string())?;
+    repeat_steps(&folder, &scene, &model, &mut findings).map_err(|error| error.to_string())?;
+    Ok(findings)
+}
+
+/// Whether every frame is whole and none is missing; returns how many there are.
+fn check_frames(folder: &RunFolder, findings: &mut Vec<Finding>) -> Result<u64, IoError> {
+    let frames = folder.frames()?;
+    let mut bad = 0;
+    for (expected, frame) in frames.iter().enumerate() {
+        if *frame != expected as u64 {
+            let sentence = format!("frame {expected} is missing; continue the run with --resume to make it again");
+            findings.push(finding(Severity::Wrong, sentence));
+            return Ok(expected as u64);
+        }
+        if let Err(error) = TensorFile::read(&folder.frame(*frame)) {
+            bad += 1;
+            findings.push(finding(Severity::Wrong, error.to_string()));
+        }
+    }
+    if bad == 0 {
+        let sentence = format!("{} frames, each with its checksum", frames.len());
+        findings.push(finding(Severity::Good, sentence));
+    }
+    Ok(frames.len() as u64)
+}
+
+/// Whether the logs cover every frame, and the energy balance closes.
+fn check_logs(
+    folder: &RunFolder,
+    model: &Model,
+    frames: u64,
+    findings: &mut Vec<Finding>,
+) -> Result<(), IoError> {
+    let steps = StepLog::read(folder)?.reports;
+    let rows = ProbeLog::read(folder, model)?.rows;
+    let needed = frames.saturating_sub(1) * model.clock.steps_per_frame;
+    let covered = (steps.len() as u64).min((rows.len() as u64).saturating_sub(1));
+    if covered < needed {
+        let sentence = format!("run.jsonl and probes.csv end at step {covered}, before the last frame at step {needed}; continue the run with --resume");
+        findings.push(finding(Severity::Wrong, sentence));
+    }
+    let mut before = crate::certify::energies(model, &model.start).total();
+    let (mut worst, mut at, mut scale) = (0.0, 0, f64::MIN_POSITIVE);
+    for report in &steps {
+        let energy = &report.energy_j;
+        let flow = energy.work - energy.viscous - energy.contact - energy.numerical;
+        let error = (energy.total() - before - flow).abs();
+        scale = energy.kinetic.abs().max(energy.elastic).max(flow.abs()).max(scale);
+        before = energy.total();
+        if error > worst {
+            (worst, at) = (error, report.step);
+        }
+    }
+    let severity = if worst <= 1e-6 * scale {
+        Severity::Good
+    } else {
+        Severity::Wrong
+    };
+    let sentence = format!("{} steps; their energy balance closes to {worst:.1e} J (step {at})", steps.len());
+    findings.push(finding(severity, sentence));
+    Ok(())
+}
+
+/// Repeats the frame that follows each checkpoint and compares every bit.
+fn repeat_steps(
+    folder: &RunFolder,
+    scene: &Scene,
+    model: &Model,
+    findings: &mut Vec<Finding>,
+) -> Result<(), IoError> {
+    let mut starts = vec![model.start.clone()];
+    for step in folder.checkpoints()? {
+        match folder.read_checkpoint(step, model.masses.len()) {
+            Ok((state, _)) => starts.push(state),
+            Err(error) => findings.push(finding(Severity::Wrong, error.to_string())),
+        }
+    }
+    starts.dedup_by_key(|state| state.step);
+    let frames = folder.frames()?;
+    let mut repeated = 0;
+    for state in starts {
+        let frame = state.step / model.clock.steps_per_frame + 1;
+        if frames.binary_search(&frame).is_err() {
+            continue;
+        }
+        match repeat_frame(folder, scene, model, state, frame) {
+            Ok(()) => repeated += 1,
+            Err(sentence) => findings.push(finding(Severity::Wrong, sentence)),
+        }
+    }
+    let sentence = format!("{repeated} frames repeated from checkpoints, to the same bits");
+    findings.push(finding(Severity::Good, sentence));
+    Ok(())
+}
+
+fn repeat_frame(
+    folder: &RunFolder,
+    scene: &Scene,
+    model: &Model,
+    mut state: State,
+    frame: u64,
+) -> Result<(), String> {
+    let integrator = scene.tables.method.integrator;
+    let mut scratch = Scratch::new(model).map_err(|error| error.to_string())?;
+    let first = state.step;
+    let mut last = None;
+    while state.step < frame * model.clock.steps_per_frame {
+        let step = integrate::step(integrator, model, &state, &mut scratch)
+            .map_err(|error| format!("step {} cannot be repeated: {error}", state.step + 1))?;
+        state = step.to.clone();
+        last = Some(step);
+    }
+    let again = frame_file(model, &state, last.as_ref());
+    let stored = TensorFile::read(&folder.frame(frame)).map_err(|error| error.to_string())?;
+    for name in again.names() {
+        let same = match (again.f64(name), stored.f64(name)) {
+            (Ok((_, new)), Ok((_, old))) => {
+                new.len() == old.len() && new.iter().zip(old).all(|(a, b)| a.to_bits() == b.to_bits())
+            }
+            (Err(_), _) => true,
+            (Ok(_), Err(_)) => false,
+        };
+        if !same {
+            return Err(format!(
+                "frame {frame} does not follow from step {first}: `{name}` differs (made by another version or machine?)"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! Implicit Euler, linearised once at the start of the step (Baraff and Witkin 1998; the linear
+//! case of Daviet 2020, Eq. 3): A v = f with A = M + hC + h²K and f = M v₀ + h F(x₀).
+
+use std::time::Instant;
+
+use glam::DVec3;
+
+use super::{Scratch, Step, StepError};
+use crate::certify;
+use crate::energy::linearize::linearize;
+use crate::model::Model;
+use crate::report::Phases;
+use crate::state::State;
+
+/// Triangles below this part of their rest area have no direction any more.
+const COLLAPSED: f64 = 1e-6;
+
+/// One step.
+pub(super) fn step(model: &Model, from: &State, scratch: &mut Scratch) -> Result<Step, StepError> {
+    let h = model.clock.h();
+    let mut phases = Phases::default();
+    let mut watch = Stopwatch::start();
+
+    // 2. A v = f, linearised at the start; contacts (1, 3) come with collision detection.
+    let held = model.held(model.clock.time(from.step));
+    linearize(model, from, h, scratch);
+    phases.assemble = watch.lap();
+
+    // 4. v, with held nodes at rest.
+    let velocities = solve(model, from, scratch, &held)?;
+    phases.linear = watch.lap();
+
+    // 5. The motion, which nothing stands in the way of yet.
+    let to = advance(model, from, velocities, &held, h);
+    refuse_broken(model, &to)?;
+
+    // 6. What the step says of itself.
+    let mut step = certify::certify(model, from, to, scratch, &held);
+    phases.certify = watch.lap();
+    step.report.phases_s = phases;
+    Ok(step)
+}
+
+/// Solves A v = f for the free nodes; held ones keep their place.
+fn solve(
+    model: &Model,
+    from: &State,
+    scratch: &mut Scratch,
+    held: &[bool],
+) -> Result<Vec<DVec3>, StepError> {
+    debug_assert_eq!(from.positions.len(), held.len());
+    let Scratch {
+        system,
+        held_system,
+        factor,
+        impulse,
+        ..
+    } = scratch;
+    for ((object, whole), isolated) in
+        model.objects.iter().zip(&system.bodies).zip(&mut held_system.bodies)
+    {
+        let held = &held[object.nodes.clone()];
+        isolated.matrix.values.copy_from_slice(&whole.matrix.values);
+        if held.contains(&true) {
+            isolated.matrix.isolate(held, 1.0);
+        }
+    }
+    factor.factorize(held_system).map_err(|error| StepError::Linear {
+        object: model.objects[error.body].name.clone(),
+        source: error.source,
+    })?;
+    let mut velocities = flat(impulse);
+    for (components, _) in velocities.chunks_exact_mut(3).zip(held).filter(|(_, held)| **held) {
+        components.fill(0.0);
+    }
+    factor.solve_in_place(&mut velocities);
+    Ok(velocities
+        .chunks_exact(3)
+        .map(DVec3::from_slice)
+        .collect())
+}
+
+/// The state that these velocities lead to.
+fn advance(model: &Model, from: &State, velocities: Vec<DVec3>, held: &[bool], h: f64) -> State {
+    let positions = from.positions.iter().zip(&velocities).zip(held).enumerate();
+    let positions = positions
+        .map(|(node, ((position, velocity), held))| match held {
+            // Where it started: bits do not drift.
+            true => model.start.positions[node],
+            false => *position + h * *velocity,
+        })
+        .collect();
+    State {
+        step: from.step + 1,
+        positions,
+        velocities,
+    }
+}
+
+/// Stops at the first vertex that is no number and the first element that has collapsed.
+fn refuse_broken(model: &Model, state: &State) -> Result<(), StepError> {
+    let vertices = state.positions.iter().zip(&state.velocities).enumerate();
+    for (node, (position, velocity)) in vertices {
+        let what = match (position.is_finite(), velocity.is_finite()) {
+            (true, true) => continue,
+            (_, false) => "velocity",
+            (false, true) => "position",
+        };
+        let (object, vertex) = model.place_of_node(node);
+        return Err(StepError::NotFinite {
+            object: object.to_owned(),
+            vertex,
+            what,
+        });
+    }
+    for object in &model.objects {
+        let positions = &state.positions[object.nodes.clone()];
+        if let Some((element, ratio)) = object.membrane.smallest_area_ratio(positions)
+            && ratio < COLLAPSED
+        {
+            return Err(StepError::Collapsed {
+                object: object.name.clone(),
+                element,
+                ratio,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The components one after the other.
+pub(crate) fn flat(vectors: &[DVec3]) -> Vec<f64> {
+    vectors.iter().flat_map(|vector| vector.to_array()).collect()
+}
+
+/// Measures phases one after the other.
+struct Stopwatch(Instant);
+
+impl Stopwatch {
+    fn start() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
+    /// Seconds since the start or the last lap.
+    fn lap(&mut self) -> f64 {
+        let now = Instant::now();
+        let seconds = (now - self.0).as_secs_f64();
+        self.0 = now;
+        seconds
+    }
+}

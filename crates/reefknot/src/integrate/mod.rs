@@ -1,0 +1,152 @@
+//! Advancing by a time step: one state is read, another is written, and a step that fails leaves
+//! nothing behind.
+
+mod linear_euler;
+
+pub(crate) use linear_euler::flat;
+
+use glam::DVec3;
+use reefknot_contact::block_sparse::BlockSparse;
+use reefknot_contact::cholesky::{Factor, FactorError};
+use reefknot_contact::system::{System, SystemFactor};
+
+use crate::energy::Energy;
+use crate::energy::assemble::ElementBuffer;
+use crate::energy::wind::WindLoad;
+use crate::model::Model;
+use crate::report::{Energies, StepReport};
+use crate::scene::tables::Integrator;
+use crate::state::State;
+
+/// Why a step could not be taken.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StepError {
+    /// A position or velocity is no number.
+    #[error("vertex {vertex} of `{object}` has no finite {what}")]
+    NotFinite {
+        /// The object.
+        object: String,
+        /// The vertex.
+        vertex: usize,
+        /// "position" or "velocity".
+        what: &'static str,
+    },
+    /// An element has lost its area.
+    #[error("triangle {element} of `{object}` has collapsed to {ratio:.1e} of its rest area")]
+    Collapsed {
+        /// The object.
+        object: String,
+        /// The element.
+        element: usize,
+        /// Area over rest area.
+        ratio: f64,
+    },
+    /// The linear system could not be solved.
+    #[error("the linear system of `{object}` cannot be solved: {source}")]
+    Linear {
+        /// The object.
+        object: String,
+        /// Why.
+        source: FactorError,
+    },
+}
+
+/// A step that was taken.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The state after it.
+    pub to: State,
+    /// What it says of itself.
+    pub report: StepReport,
+    /// Nodes that were held, and the force that it took (N).
+    pub pin_forces: Vec<(usize, DVec3)>,
+}
+
+impl Step {
+    /// The force of a pin on its object (N).
+    #[must_use]
+    pub fn pin_force(&self, model: &Model, pin: usize) -> DVec3 {
+        let nodes = &model.pins[pin].nodes;
+        self.pin_forces
+            .iter()
+            .filter(|(node, _)| nodes.binary_search(node).is_ok())
+            .map(|(_, force)| *force)
+            .sum()
+    }
+}
+
+/// Buffers that steps work in, and what they can look up instead of computing again. Nothing in
+/// here changes a result: a new one gives the same bits.
+pub struct Scratch {
+    /// The system A v = f of the step.
+    pub(crate) system: System,
+    /// A with the rows of held nodes replaced.
+    pub(crate) held_system: System,
+    pub(crate) factor: SystemFactor,
+    pub(crate) membranes: Vec<ElementBuffer<3>>,
+    pub(crate) hinges: Vec<ElementBuffer<4>>,
+    pub(crate) winds: Vec<WindLoad>,
+    /// f: momentum and impulses at the linearisation (N s).
+    pub(crate) impulse: Vec<DVec3>,
+    /// Gradient of the elastic energy at the start of the step (N).
+    pub(crate) gradient: Vec<DVec3>,
+    /// The energies after a step, by its number.
+    pub(crate) energies: Option<(u64, Energies)>,
+}
+
+impl Scratch {
+    /// Buffers for a model.
+    ///
+    /// # Errors
+    /// If there is not enough memory for the factorization.
+    pub fn new(model: &Model) -> Result<Scratch, StepError> {
+        let matrices = || {
+            let objects = model.objects.iter();
+            objects.map(|object| BlockSparse::zeros(object.pattern.clone()))
+        };
+        let factors: Result<Vec<Factor>, StepError> = model
+            .objects
+            .iter()
+            .map(|object| {
+                Factor::new(object.symbolic.clone()).map_err(|source| StepError::Linear {
+                    object: object.name.clone(),
+                    source,
+                })
+            })
+            .collect();
+        let nodes = model.masses.len();
+        let objects = || model.objects.iter();
+        Ok(Scratch {
+            system: System::new(matrices()),
+            held_system: System::new(matrices()),
+            factor: SystemFactor::new(factors?),
+            membranes: objects()
+                .map(|object| ElementBuffer::new(object.membrane.stencils()))
+                .collect(),
+            hinges: objects()
+                .map(|object| ElementBuffer::new(object.hinges.stencils()))
+                .collect(),
+            winds: objects()
+                .map(|object| WindLoad::new(&object.triangles, object.nodes.len()))
+                .collect(),
+            impulse: vec![DVec3::ZERO; nodes],
+            gradient: vec![DVec3::ZERO; nodes],
+            energies: None,
+        })
+    }
+}
+
+/// Takes one step.
+///
+/// # Errors
+/// Why it could not be taken; the state it started from is as it was.
+pub fn step(
+    integrator: Integrator,
+    model: &Model,
+    from: &State,
+    scratch: &mut Scratch,
+) -> Result<Step, StepError> {
+    match integrator {
+        Integrator::LinearEuler => linear_euler::step(model, from, scratch),
+    }
+}

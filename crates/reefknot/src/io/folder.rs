@@ -1,0 +1,385 @@
+//! The folder of a run: what is in it, and how each file is written so that the folder opens
+//! whatever the moment of a crash.
+//!
+//! `manifest.json` is written last when a run begins: a folder without it holds no run yet. Frames
+//! and checkpoints appear whole or not at all; `run.jsonl` and `probes.csv` grow by whole lines and
+//! are on disk before a checkpoint that counts on them.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use glam::DVec3;
+
+use super::IoError;
+use super::atomic::{remove_leftovers, write_atomically};
+use super::tensors::TensorFile;
+use crate::integrate::Step;
+use crate::model::Model;
+use crate::state::State;
+
+/// Version of the folder's layout.
+pub const FORMAT_VERSION: u64 = 1;
+
+/// How many checkpoints are kept.
+const CHECKPOINTS_KEPT: usize = 3;
+
+/// Everything that a run writes, except exports.
+const OWN_ENTRIES: [&str; 9] = [
+    "manifest.json",
+    "scene.toml",
+    "inputs",
+    "run.jsonl",
+    "probes.csv",
+    "topology.safetensors",
+    "frames",
+    "checkpoints",
+    ".lock",
+];
+
+/// What a folder holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Nothing, or the beginnings of a run that never took a step.
+    Nothing,
+    /// A run.
+    Run,
+    /// Something else, such as this file.
+    Foreign(String),
+}
+
+/// The paths of a run's folder.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    root: PathBuf,
+}
+
+impl RunFolder {
+    /// The folder at this path, which need not exist.
+    pub fn new(root: impl Into<PathBuf>) -> RunFolder {
+        RunFolder { root: root.into() }
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A file in it.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// The file of a frame.
+    #[must_use]
+    pub fn frame(&self, frame: u64) -> PathBuf {
+        self.root.join(format!("frames/{frame:05}.safetensors"))
+    }
+
+    /// The file of the checkpoint after a step.
+    #[must_use]
+    pub fn checkpoint(&self, step: u64) -> PathBuf {
+        self.root.join(format!("checkpoints/{step:09}.safetensors"))
+    }
+
+    /// What the folder holds.
+    ///
+    /// # Errors
+    /// If it cannot be listed.
+    pub fn contents(&self) -> Result<Contents, IoError> {
+        let entries = match fs::read_dir(&self.root) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Contents::Nothing);
+            }
+            Err(error) => return Err(IoError::read(&self.root, error)),
+        };
+        let mut contents = Contents::Nothing;
+        for entry in entries {
+            let entry = entry.map_err(|error| IoError::read(&self.root, error))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name == "manifest.json" {
+                return Ok(Contents::Run);
+            }
+            let own = OWN_ENTRIES.contains(&name.as_str()) || name == "export" || name.ends_with(".tmp");
+            if !own {
+                contents = Contents::Foreign(name);
+            }
+        }
+        Ok(contents)
+    }
+
+    /// Keeps other processes from writing here for as long as the file is held; the system lets
+    /// go of it when the process ends, however it ends.
+    ///
+    /// # Errors
+    /// If another process has it, or the folder cannot be written.
+    pub fn lock(&self) -> Result<File, IoError> {
+        let path = self.file(".lock");
+        fs::create_dir_all(&self.root).map_err(|error| IoError::write(&self.root, error))?;
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|error| IoError::write(&path, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(IoError::Busy {
+                path: self.root.clone(),
+            }),
+            // Some network file systems have no locks: then there is nothing to keep.
+            Err(TryLockError::Error(_)) => Ok(file),
+        }
+    }
+
+    /// Removes what a run has written, and nothing else.
+    ///
+    /// # Errors
+    /// If a file cannot be removed.
+    pub fn clear(&self) -> Result<(), IoError> {
+        // The manifest goes first: what is left without it is no run.
+        for name in OWN_ENTRIES.iter().filter(|name| **name != ".lock") {
+            let path = self.file(name);
+            let result = match fs::symlink_metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(&path),
+                Ok(_) => fs::remove_file(&path),
+                Err(_) => continue,
+            };
+            result.map_err(|error| IoError::write(&path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the folders, and removes halves of files that a crash has left.
+    ///
+    /// # Errors
+    /// If they cannot be made.
+    pub fn prepare(&self) -> Result<(), IoError> {
+        for name in ["frames", "checkpoints"] {
+            let path = self.file(name);
+            fs::create_dir_all(&path).map_err(|error| IoError::write(&path, error))?;
+            remove_leftovers(&path)?;
+        }
+        remove_leftovers(&self.root)?;
+        Ok(())
+    }
+
+    /// Writes the parts that do not change during a run.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write_topology(&self, model: &Model) -> Result<(), IoError> {
+        let mut file = TensorFile::new();
+        for object in &model.objects {
+            let corners: Vec<i32> = object
+                .triangles
+                .as_flattened()
+                .iter()
+                .map(|corner| *corner as i32)
+                .collect();
+            let shape = [object.triangles.len(), 3];
+            file.put_i32(&format!("{}/triangles", object.name), &shape, corners);
+            let start = &model.start.positions[object.nodes.clone()];
+            let name = format!("{}/start_points", object.name);
+            file.put_f64(&name, &[start.len(), 3], components(start));
+        }
+        file.write(&self.file("topology.safetensors"), true)
+    }
+
+    /// Writes a frame.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_frame(
+        &self,
+        frame: u64,
+        model: &Model,
+        state: &State,
+        step: Option<&Step>,
+    ) -> Result<(), IoError> {
+        let mut file = frame_file(model, state, step);
+        file.set_metadata("frame", &frame.to_string());
+        file.write(&self.frame(frame), false)
+    }
+
+    /// Writes a checkpoint and removes the oldest beyond those kept.
+    ///
+    /// # Errors
+    /// If it cannot be written; older ones are untouched then.
+    pub fn write_checkpoint(&self, state: &State, isa: &str) -> Result<PathBuf, IoError> {
+        let mut file = TensorFile::new();
+        file.set_metadata("step", &state.step.to_string());
+        file.set_metadata("isa", isa);
+        file.set_metadata("state_hash", &state.hash());
+        let shape = [state.positions.len(), 3];
+        file.put_f64("positions", &shape, components(&state.positions));
+        file.put_f64("velocities", &shape, components(&state.velocities));
+        let path = self.checkpoint(state.step);
+        file.write(&path, true)?;
+        let steps = self.checkpoints()?;
+        for step in steps.iter().rev().skip(CHECKPOINTS_KEPT) {
+            let path = self.checkpoint(*step);
+            fs::remove_file(&path).map_err(|error| IoError::write(&path, error))?;
+        }
+        Ok(path)
+    }
+
+    /// The steps that have checkpoints, ascending.
+    ///
+    /// # Errors
+    /// If the folder cannot be listed.
+    pub fn checkpoints(&self) -> Result<Vec<u64>, IoError> {
+        self.numbered("checkpoints")
+    }
+
+    /// The frames that are there, ascending.
+    ///
+    /// # Errors
+    /// If the folder cannot be listed.
+    pub fn frames(&self) -> Result<Vec<u64>, IoError> {
+        self.numbered("frames")
+    }
+
+    fn numbered(&self, folder: &str) -> Result<Vec<u64>, IoError> {
+        let path = self.file(folder);
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(IoError::read(&path, error)),
+        };
+        let mut numbers = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| IoError::read(&path, error))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let stem = name.strip_suffix(".safetensors");
+            let number: Option<u64> = stem.and_then(|stem| stem.parse().ok());
+            numbers.extend(number);
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Reads a checkpoint of a run with this many nodes; also the instruction set it was made on.
+    ///
+    /// # Errors
+    /// If it is missing, damaged or of another scene.
+    pub fn read_checkpoint(&self, step: u64, nodes: usize) -> Result<(State, String), IoError> {
+        let path = self.checkpoint(step);
+        let file = TensorFile::read(&path)?;
+        let vectors = |name: &str| -> Result<Vec<DVec3>, IoError> {
+            let (_, values) = file.f64(name)?;
+            if values.len() != 3 * nodes {
+                let reason = format!("it has {} vertices, not {nodes}", values.len() / 3);
+                return Err(IoError::damaged(&path, reason));
+            }
+            Ok(values.chunks_exact(3).map(DVec3::from_slice).collect())
+        };
+        let state = State {
+            step,
+            positions: vectors("positions")?,
+            velocities: vectors("velocities")?,
+        };
+        if file.metadata("state_hash") != Some(state.hash().as_str()) {
+            return Err(IoError::damaged(&path, "its state does not have the hash it names"));
+        }
+        let isa = file.metadata("isa").unwrap_or_default().to_owned();
+        Ok((state, isa))
+    }
+
+    /// Replaces a text file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_text(&self, name: &str, text: &str) -> Result<(), IoError> {
+        write_atomically(&self.file(name), text.as_bytes(), true)
+    }
+
+    /// Reads a text file.
+    ///
+    /// # Errors
+    /// If it is missing or not text.
+    pub fn read_text(&self, name: &str) -> Result<String, IoError> {
+        let path = self.file(name);
+        let bytes = fs::read(&path).map_err(|error| IoError::read(&path, error))?;
+        String::from_utf8(bytes).map_err(|_| IoError::damaged(&path, "it is not text"))
+    }
+}
+
+/// A frame in memory: `NAME/points`, `NAME/velocities`, and the forces of pins.
+#[must_use]
+pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFile {
+    let mut file = TensorFile::new();
+    file.set_metadata("step", &state.step.to_string());
+    file.set_metadata("time", &model.clock.time(state.step).to_string());
+    for object in &model.objects {
+        let points = &state.positions[object.nodes.clone()];
+        let velocities = &state.velocities[object.nodes.clone()];
+        let shape = [points.len(), 3];
+        file.put_f64(&format!("{}/points", object.name), &shape, components(points));
+        let velocities = components(velocities).iter().map(|v| *v as f32).collect();
+        file.put_f32(&format!("{}/velocities", object.name), &shape, velocities);
+    }
+    let forces = step.map_or(&[][..], |step| &step.pin_forces);
+    let mut places = Vec::with_capacity(2 * forces.len());
+    for (node, _) in forces {
+        let index = model.objects.iter().position(|object| object.nodes.contains(node));
+        let index = index.unwrap_or(0);
+        places.push(index as i32);
+        places.push((node - model.objects[index].nodes.start) as i32);
+    }
+    let vectors: Vec<DVec3> = forces.iter().map(|(_, force)| *force).collect();
+    file.put_i32("pin/vertices", &[forces.len(), 2], places);
+    file.put_f64("pin/force", &[forces.len(), 3], components(&vectors));
+    file
+}
+
+fn components(vectors: &[DVec3]) -> Vec<f64> {
+    vectors.iter().flat_map(|vector| vector.to_array()).collect()
+}
+
+/// A text file that grows by whole lines.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    writer: BufWriter<File>,
+}
+
+impl Log {
+    /// Opens a file to append to.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn append(path: PathBuf) -> Result<Log, IoError> {
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        match file {
+            Ok(file) => Ok(Log {
+                path,
+                writer: BufWriter::with_capacity(1 << 16, file),
+            }),
+            Err(error) => Err(IoError::write(&path, error)),
+        }
+    }
+
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn line(&mut self, line: &str) -> Result<(), IoError> {
+        writeln!(self.writer, "{line}").map_err(|error| IoError::write(&self.path, error))
+    }
+
+    /// Hands everything to the system, and to the disk if `durable`.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn flush(&mut self, durable: bool) -> Result<(), IoError> {
+        let result = self.writer.flush().and_then(|()| match durable {
+            true => self.writer.get_ref().sync_data(),
+            false => Ok(()),
+        });
+        result.map_err(|error| IoError::write(&self.path, error))
+    }
+}

@@ -1,0 +1,108 @@
+//! A run on disk, for those who only look at it: needs no scene, no model, only the files.
+
+use std::path::{Path, PathBuf};
+
+use super::IoError;
+use super::export::{Animation, FrameInfo, ObjectFrame, ObjectTopology};
+use super::folder::{Contents, RunFolder};
+use super::tensors::TensorFile;
+
+/// A finished or still growing run.
+#[derive(Debug)]
+pub struct StoredRun {
+    folder: RunFolder,
+    scene: String,
+    frame_rate: f64,
+    start_frame: u64,
+    objects: Vec<ObjectTopology>,
+}
+
+impl StoredRun {
+    /// Opens the run in a folder.
+    ///
+    /// # Errors
+    /// A sentence if there is none that can be read.
+    pub fn open(path: &Path) -> Result<StoredRun, String> {
+        let folder = RunFolder::new(path);
+        let contents = folder.contents().map_err(|error| error.to_string())?;
+        if contents != Contents::Run {
+            return Err(format!("{} holds no run (it has no manifest.json)", path.display()));
+        }
+        StoredRun::read(folder).map_err(|error| error.to_string())
+    }
+
+    fn read(folder: RunFolder) -> Result<StoredRun, IoError> {
+        let path = folder.file("manifest.json");
+        let damaged = |what: &str| IoError::damaged(&path, format!("it has no {what}"));
+        let manifest: serde_json::Value = serde_json::from_str(&folder.read_text("manifest.json")?)
+            .map_err(|error| IoError::damaged(&path, error.to_string()))?;
+        let names = manifest["objects"].as_array().ok_or_else(|| damaged("objects"))?;
+        let topology = TensorFile::read(&folder.file("topology.safetensors"))?;
+        let mut objects = Vec::new();
+        for name in names.iter().filter_map(|name| name.as_str()) {
+            let (_, corners) = topology.i32(&format!("{name}/triangles"))?;
+            objects.push(ObjectTopology {
+                name: name.to_owned(),
+                triangles: corners
+                    .chunks_exact(3)
+                    .map(|corner| [corner[0] as u32, corner[1] as u32, corner[2] as u32])
+                    .collect(),
+                ..ObjectTopology::default()
+            });
+        }
+        let scene = manifest["scene"].as_str().ok_or_else(|| damaged("scene"))?.to_owned();
+        let frame_rate = manifest["frame_rate"].as_f64().ok_or_else(|| damaged("frame_rate"))?;
+        let start_frame = manifest["start_frame"].as_u64().unwrap_or(0);
+        Ok(StoredRun {
+            scene,
+            frame_rate,
+            start_frame,
+            objects,
+            folder,
+        })
+    }
+
+    /// A name for files, from that of the scene.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        self.scene.replace(|c| !is_word(c), "-")
+    }
+
+    /// Hands the animation to an exporter.
+    ///
+    /// # Errors
+    /// What the exporter finds.
+    pub fn animate(
+        &self,
+        export: impl FnOnce(&Animation<'_>) -> Result<Vec<PathBuf>, IoError>,
+    ) -> Result<Vec<PathBuf>, IoError> {
+        let frames = self.folder.frames()?;
+        let load = |frame: usize| self.load(frame as u64);
+        export(&Animation {
+            objects: self.objects.clone(),
+            frames: frames
+                .iter()
+                .map(|frame| FrameInfo {
+                    index: *frame as usize,
+                    number: (self.start_frame + frame) as usize,
+                    time: *frame as f64 / self.frame_rate,
+                })
+                .collect(),
+            load: &load,
+        })
+    }
+
+    fn load(&self, frame: u64) -> Result<Vec<ObjectFrame>, IoError> {
+        let file = TensorFile::read(&self.folder.frame(frame))?;
+        let load_object = |object: &ObjectTopology| {
+            let (_, points) = file.f64(&format!("{}/points", object.name))?;
+            let (_, velocities) = file.f32(&format!("{}/velocities", object.name))?;
+            Ok(ObjectFrame {
+                points: points.as_chunks::<3>().0.to_vec(),
+                velocities: velocities.as_chunks::<3>().0.to_vec(),
+            })
+        };
+        self.objects.iter().map(load_object).collect()
+    }
+}

@@ -1,0 +1,470 @@
+//! The scene made concrete, once: nodes, masses, elements, pins, probes. Never changed afterwards.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use glam::{DQuat, DVec3};
+use reefknot_contact::block_sparse::BlockPattern;
+use reefknot_contact::symbolic::Symbolic;
+
+use crate::energy::Energy;
+use crate::energy::assemble::GatherMap;
+use crate::energy::hinge::Hinges;
+use crate::energy::membrane::Membrane;
+use crate::energy::wind::{Air, Wind};
+use crate::generate::{self, Diagonal, TriangleMesh};
+use crate::material::{self, ShellMaterial};
+use crate::probe::{self, Probe};
+use crate::scene::Scene;
+use crate::scene::problem::{Place, Problem, Problems};
+use crate::scene::read::{NamedItem, Placed};
+use crate::scene::tables::{self, ClothGrid, ObjectKind, Selection, Triangles};
+use crate::state::{Clock, State};
+use crate::units::did_you_mean;
+
+/// Scenes with more nodes than this are refused: their indices and matrices would not fit.
+const MAX_NODES: usize = 20_000_000;
+
+/// What is simulated.
+#[derive(Debug)]
+pub struct Model {
+    /// The objects, in the order of the scene.
+    pub objects: Vec<Object>,
+    /// Mass of each node (kg).
+    pub masses: Vec<f64>,
+    /// Where everything starts.
+    pub start: State,
+    /// Held nodes.
+    pub pins: Vec<Pin>,
+    /// Acceleration of free fall (m/s²).
+    pub gravity: DVec3,
+    /// Moving air.
+    pub wind: Option<(Wind, Air)>,
+    /// What is measured.
+    pub probes: Vec<Probe>,
+    /// Frames and steps.
+    pub clock: Clock,
+}
+
+/// An object: a run of nodes with their elements.
+#[derive(Debug)]
+pub struct Object {
+    /// Its name in the scene.
+    pub name: String,
+    /// Its nodes; elements count from the first of them.
+    pub nodes: Range<usize>,
+    /// Its triangles.
+    pub triangles: Vec<[u32; 3]>,
+    /// Groups of vertices that pins can name.
+    pub groups: Vec<(&'static str, Vec<u32>)>,
+    /// Its material.
+    pub material: ShellMaterial,
+    /// Resistance to stretch and shear.
+    pub membrane: Membrane,
+    /// Resistance to bending.
+    pub hinges: Hinges,
+    /// The blocks of its matrix.
+    pub pattern: Arc<BlockPattern>,
+    /// How its matrix is factorized.
+    pub symbolic: Arc<Symbolic>,
+    /// Where membrane elements go in the matrix.
+    pub membrane_map: GatherMap<3>,
+    /// Where hinges go in the matrix.
+    pub hinge_map: GatherMap<4>,
+}
+
+/// Nodes that are held.
+#[derive(Clone, Debug)]
+pub struct Pin {
+    /// Its name in the scene.
+    pub name: String,
+    /// The index of the object.
+    pub object: usize,
+    /// The nodes, ascending.
+    pub nodes: Vec<usize>,
+    /// When they are let go (s).
+    pub release: f64,
+}
+
+impl Model {
+    /// Builds the model of a scene.
+    ///
+    /// # Errors
+    /// Everything that does not fit together, at its place.
+    pub fn build(scene: &Scene) -> Result<Model, Problems> {
+        let mut builder = Builder {
+            tables: &scene.tables,
+            problems: Vec::new(),
+        };
+        let model = builder.model();
+        match model {
+            Some(model) if builder.problems.is_empty() => Ok(model),
+            _ => Err(Problems::new(scene.sources.clone(), builder.problems)),
+        }
+    }
+
+    /// Name of the object that a node belongs to, and its number there.
+    #[must_use]
+    pub fn place_of_node(&self, node: usize) -> (&str, usize) {
+        let object = self
+            .objects
+            .iter()
+            .find(|object| object.nodes.contains(&node));
+        object.map_or(("", node), |object| {
+            (object.name.as_str(), node - object.nodes.start)
+        })
+    }
+
+    /// Which nodes are held during the step that starts at this time.
+    #[must_use]
+    pub fn held(&self, time: f64) -> Vec<bool> {
+        let mut held = vec![false; self.masses.len()];
+        for pin in self.pins.iter().filter(|pin| time < pin.release) {
+            for &node in &pin.nodes {
+                held[node] = true;
+            }
+        }
+        held
+    }
+
+    /// Number of elements of all kinds.
+    #[must_use]
+    pub fn elements(&self) -> usize {
+        let of_object = |object: &Object| {
+            object.membrane.stencils().len() + object.hinges.stencils().len()
+        };
+        self.objects.iter().map(of_object).sum()
+    }
+}
+
+/// Builds the parts of a model and notes what is wrong with them.
+pub(crate) struct Builder<'a> {
+    pub(crate) tables: &'a tables::SceneTables,
+    problems: Vec<Problem>,
+}
+
+impl Builder<'_> {
+    pub(crate) fn problem(&mut self, place: &Place, message: String, advice: impl Into<String>) {
+        self.problems.push(Problem {
+            message,
+            place: place.clone(),
+            advice: advice.into(),
+        });
+    }
+
+    fn model(&mut self) -> Option<Model> {
+        let tables = self.tables;
+        let clock = self.clock();
+        let mut start = State {
+            step: 0,
+            positions: Vec::new(),
+            velocities: Vec::new(),
+        };
+        let mut masses = Vec::new();
+        let mut objects = Vec::new();
+        for item in &tables.object.0 {
+            let object = self.cloth(item, &mut start);
+            if let Some((object, object_masses)) = object {
+                masses.extend(object_masses);
+                objects.push(object);
+            }
+        }
+        if objects.len() < tables.object.0.len() {
+            return None;
+        }
+        let pins = tables.pin.0.iter();
+        let pins: Vec<Option<Pin>> = pins
+            .map(|item| self.pin(item, &objects, &start))
+            .collect();
+        let pins: Option<Vec<Pin>> = pins.into_iter().collect();
+        let mut model = Model {
+            objects,
+            masses,
+            start,
+            pins: pins?,
+            gravity: DVec3::from_array(tables.gravity.map(|component| component.0)),
+            wind: tables.wind.as_ref().map(|wind| moving_air(wind, tables.seed)),
+            probes: Vec::new(),
+            clock: clock?,
+        };
+        let probes: Vec<Option<Probe>> = tables
+            .probe
+            .0
+            .iter()
+            .map(|item| probe::build(item, &model, self))
+            .collect();
+        model.probes = probes.into_iter().collect::<Option<Vec<Probe>>>()?;
+        Some(model)
+    }
+
+    fn clock(&mut self) -> Option<Clock> {
+        let time = &self.tables.time;
+        let frames = (time.duration.value.0 * time.frame_rate - 1e-6).ceil().max(1.0);
+        if frames > 1e7 {
+            let message = format!("the scene would have {frames:.0} frames");
+            let advice = "at most ten million; give a shorter `duration` or a lower `frame_rate`";
+            self.problem(&time.duration.place.clone(), message, advice);
+            return None;
+        }
+        if let (Some(_), Some(substeps)) = (&time.h, &time.substeps) {
+            let message = "`time` has both `h` and `substeps`".to_owned();
+            self.problem(&substeps.place.clone(), message, "give one of them");
+            return None;
+        }
+        let h = time.h.as_ref().map_or(0.01, |h| h.value.0);
+        let needed = (1.0 / (time.frame_rate * h) - 1e-9).ceil().max(1.0);
+        let steps_per_frame = match &time.substeps {
+            Some(substeps) => substeps.value,
+            None if needed <= 1e9 => needed as u64,
+            None => {
+                let place = time.h.as_ref().map_or(&time.duration.place, |h| &h.place);
+                let message = format!("a frame would have {needed:.0} steps");
+                self.problem(&place.clone(), message, "at most a billion; give a longer `h`");
+                return None;
+            }
+        };
+        Some(Clock {
+            frame_rate: time.frame_rate,
+            steps_per_frame,
+            frames: frames as u64,
+        })
+    }
+
+    /// Finds something by name among candidates, or notes that it is not there.
+    pub(crate) fn find(
+        &mut self,
+        what: &str,
+        name: &Placed<String>,
+        candidates: &[&str],
+    ) -> Option<usize> {
+        let found = candidates.iter().position(|candidate| *candidate == name.value);
+        if found.is_none() {
+            let hint = did_you_mean(&name.value, candidates.iter().copied());
+            let message = format!("there is no {what} `{}`{hint}", name.value);
+            let advice = match candidates.is_empty() {
+                true => format!("the scene has no {what}"),
+                false => format!("the scene has {}", candidates.join(", ")),
+            };
+            self.problem(&name.place, message, advice);
+        }
+        found
+    }
+
+    fn cloth(
+        &mut self,
+        item: &NamedItem<tables::Object>,
+        start: &mut State,
+    ) -> Option<(Object, Vec<f64>)> {
+        let tables = self.tables;
+        let materials: Vec<&str> = tables.material.names().collect();
+        let material = self.find("material", &item.value.material, &materials);
+        let ObjectKind::ClothGrid(grid) = &item.value.kind;
+        let [columns, rows] = grid.vertices.value.map(|count| count as usize);
+        if start.positions.len() + columns * rows > MAX_NODES {
+            let message = format!("`object.{}` makes the scene too large", item.name);
+            let advice = format!("at most {MAX_NODES} vertices in all");
+            self.problem(&grid.vertices.place, message, advice);
+            return None;
+        }
+        let material_item = &tables.material.0[material?];
+        let material = match material::shell(
+            &material_item.value,
+            &material_item.name,
+            &material_item.place,
+        ) {
+            Ok(material) => material,
+            Err(problem) => {
+                // Several objects of one material have one mistake, not several.
+                let known = |other: &Problem| other.message == problem.message;
+                if !self.problems.iter().any(known) {
+                    self.problems.push(problem);
+                }
+                return None;
+            }
+        };
+        let mesh = grid_mesh(grid);
+        let placement = self.placement(&item.value)?;
+        let nodes = start.positions.len()..start.positions.len() + mesh.points.len();
+        start.positions.extend(mesh.points.iter().map(|point| placement(*point)));
+        let velocity = DVec3::from_array(item.value.velocity.map(|component| component.0));
+        start.velocities.resize(nodes.end, velocity);
+        let object = assemble_object(item.name.clone(), nodes, &mesh, material, grid);
+        match object {
+            Ok(result) => Some(result),
+            Err(reason) => {
+                let message = format!("`object.{}` cannot be built: {reason}", item.name);
+                self.problem(&item.place, message, "give a `size` and `vertices` that fit");
+                None
+            }
+        }
+    }
+
+    /// How points of an object come to their place.
+    fn placement(&mut self, object: &tables::Object) -> Option<impl Fn(DVec3) -> DVec3 + use<>> {
+        let rotation = &object.rotation;
+        let axis = DVec3::from_array(rotation.axis.value);
+        let Some(axis) = axis.try_normalize() else {
+            let message = "a rotation needs an axis of some length".to_owned();
+            self.problem(&rotation.axis.place, message, "such as [0, 0, 1]");
+            return None;
+        };
+        let turn = DQuat::from_axis_angle(axis, rotation.angle.0);
+        let position = DVec3::from_array(object.position.map(|component| component.0));
+        Some(move |point| turn * point + position)
+    }
+
+    fn pin(
+        &mut self,
+        item: &NamedItem<tables::Pin>,
+        objects: &[Object],
+        start: &State,
+    ) -> Option<Pin> {
+        let names: Vec<&str> = objects.iter().map(|object| object.name.as_str()).collect();
+        let index = self.find("object", &item.value.object, &names)?;
+        let object = &objects[index];
+        let mut nodes = self.selected(&item.value.at, object, start)?;
+        nodes.sort_unstable();
+        nodes.dedup();
+        if nodes.is_empty() {
+            let message = format!("`pin.{}` holds no vertex of `{}`", item.name, object.name);
+            self.problem(&item.value.at.place, message, "no vertex starts there");
+            return None;
+        }
+        Some(Pin {
+            name: item.name.clone(),
+            object: index,
+            nodes,
+            release: item.value.release.map_or(f64::INFINITY, |time| time.0),
+        })
+    }
+
+    fn selected(
+        &mut self,
+        at: &Placed<Selection>,
+        object: &Object,
+        start: &State,
+    ) -> Option<Vec<usize>> {
+        let first = object.nodes.start;
+        match &at.value {
+            Selection::Vertices(vertices) => {
+                let count = object.nodes.len();
+                if let Some(outside) = vertices.iter().find(|vertex| **vertex >= count as u64) {
+                    let message = format!("`{}` has no vertex {outside}", object.name);
+                    let advice = format!("its vertices are 0 to {}", count - 1);
+                    self.problem(&at.place, message, advice);
+                    return None;
+                }
+                Some(vertices.iter().map(|vertex| first + *vertex as usize).collect())
+            }
+            Selection::Group(name) => {
+                let groups: Vec<&str> = object.groups.iter().map(|group| group.0).collect();
+                let name = Placed {
+                    value: name.clone(),
+                    place: at.place.clone(),
+                };
+                let group = self.find("group", &name, &groups)?;
+                let vertices = &object.groups[group].1;
+                Some(vertices.iter().map(|vertex| first + *vertex as usize).collect())
+            }
+            Selection::Box(region) => {
+                let min = DVec3::from_array(region.min.map(|length| length.0));
+                let max = DVec3::from_array(region.max.map(|length| length.0));
+                let inside = |node: &usize| {
+                    let position = start.positions[*node];
+                    position.cmpge(min).all() && position.cmple(max).all()
+                };
+                Some(object.nodes.clone().filter(inside).collect())
+            }
+        }
+    }
+}
+
+fn moving_air(wind: &tables::Wind, seed: u64) -> (Wind, Air) {
+    let mean = DVec3::from_array(wind.velocity.map(|component| component.0));
+    let field = if wind.turbulence.0 > 0.0 {
+        Wind::gusty(mean, wind.turbulence.0, wind.gust_length.0, seed)
+    } else {
+        Wind::steady(mean)
+    };
+    let air = Air {
+        density: wind.density.0,
+        normal_coefficient: wind.normal_drag,
+        tangential_coefficient: wind.tangential_drag,
+    };
+    (field, air)
+}
+
+fn grid_mesh(grid: &ClothGrid) -> TriangleMesh {
+    let diagonal = match grid.triangles {
+        Triangles::Right => Diagonal::Right,
+        Triangles::Alternating => Diagonal::Alternating,
+    };
+    let vertices = grid.vertices.value.map(|count| count as usize);
+    generate::cloth_grid(grid.size.map(|length| length.0), vertices, diagonal)
+}
+
+/// Vertices of a grid that pins can name.
+fn grid_groups(grid: &ClothGrid) -> Vec<(&'static str, Vec<u32>)> {
+    let [columns, rows] = grid.vertices.value.map(|count| count as u32);
+    let last_row = (rows - 1) * columns;
+    vec![
+        ("left", (0..rows).map(|row| row * columns).collect()),
+        ("right", (1..=rows).map(|row| row * columns - 1).collect()),
+        ("bottom", (0..columns).collect()),
+        ("top", (last_row..last_row + columns).collect()),
+        ("corners", vec![0, columns - 1, last_row, last_row + columns - 1]),
+    ]
+}
+
+/// The elements of a sheet, with its masses.
+fn assemble_object(
+    name: String,
+    nodes: Range<usize>,
+    mesh: &TriangleMesh,
+    material: ShellMaterial,
+    grid: &ClothGrid,
+) -> Result<(Object, Vec<f64>), String> {
+    let count = mesh.points.len();
+    let hinge_stencils =
+        generate::interior_hinges(&mesh.triangles).map_err(|error| error.to_string())?;
+    let rigidity = vec![material.bending; hinge_stencils.len()];
+    let hinges = Hinges::new(hinge_stencils, &mesh.points, &rigidity)
+        .map_err(|error| error.to_string())?;
+    let membrane = Membrane::new(
+        mesh.triangles.clone(),
+        &mesh.rest_triangles(),
+        vec![0; mesh.triangles.len()],
+        vec![material.membrane],
+    )
+    .map_err(|error| error.to_string())?;
+    // Every pair of nodes of a triangle is also a pair of a hinge, except in a lone triangle.
+    let pairs = pairs_of(&mesh.triangles).chain(pairs_of(hinges.stencils()));
+    let pattern = Arc::new(BlockPattern::new(count, pairs));
+    let symbolic = Arc::new(Symbolic::analyze(&pattern).map_err(|error| error.to_string())?);
+    let slot = |row: usize, column: usize| pattern.slot(row, column).unwrap_or(usize::MAX);
+    let membrane_map = GatherMap::new(membrane.stencils(), count, pattern.blocks(), slot);
+    let hinge_map = GatherMap::new(hinges.stencils(), count, pattern.blocks(), slot);
+    let areas = generate::areas(&mesh.points, &mesh.triangles);
+    let masses = generate::lumped_masses(count, &mesh.triangles, &areas, material.area_density);
+    let object = Object {
+        name,
+        nodes,
+        triangles: mesh.triangles.clone(),
+        groups: grid_groups(grid),
+        material,
+        membrane,
+        hinges,
+        pattern: pattern.clone(),
+        symbolic,
+        membrane_map,
+        hinge_map,
+    };
+    Ok((object, masses))
+}
+
+/// All pairs of nodes of all elements.
+fn pairs_of<const K: usize>(stencils: &[[u32; K]]) -> impl Iterator<Item = (u32, u32)> {
+    stencils.iter().flat_map(|stencil| {
+        (0..K).flat_map(move |i| (0..i).map(move |j| (stencil[i], stencil[j])))
+    })
+}

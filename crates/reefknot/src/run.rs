@@ -1,0 +1,448 @@
+//! A whole run: from a scene to a folder, through any number of stops.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::integrate::{self, Scratch, Step, StepError};
+use crate::io::IoError;
+use crate::io::folder::{Contents, FORMAT_VERSION, Log, RunFolder};
+use crate::machine;
+use crate::model::Model;
+use crate::probe::ProbeSeries;
+use crate::report::{Statistics, StepReport, Summary, SummaryFacts};
+use crate::resume::{self, ResumePoint, probe_header};
+use crate::scene::{Scene, SceneRequest};
+use crate::state::State;
+
+/// A checkpoint is written at the end of a frame when the last one is older than this.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+
+/// What to do with a folder, and when to stop.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The folder of the run.
+    pub folder: PathBuf,
+    /// Go on with what is there.
+    pub resume: bool,
+    /// Remove the run that is there.
+    pub overwrite: bool,
+    /// Stop with a checkpoint after this time.
+    pub time_limit: Option<Duration>,
+    /// The command line, for the manifest.
+    pub command: Vec<String>,
+    /// Which build of the program this is.
+    pub build: Build,
+    /// Threads that work on it.
+    pub threads: usize,
+}
+
+/// Which build of the program this is.
+#[derive(Clone, Debug, Default)]
+pub struct Build {
+    /// Version.
+    pub version: String,
+    /// Commit of the source.
+    pub commit: String,
+    /// Compiler.
+    pub rustc: String,
+}
+
+/// Why a run was stopped from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+    /// The time limit.
+    TimeLimit,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All frames are there.
+    Finished,
+    /// All frames were there already.
+    WasFinished,
+    /// Stopped with a checkpoint.
+    Stopped(Stop),
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Steps done.
+    pub step: u64,
+    /// Steps of the whole run.
+    pub steps: u64,
+    /// The last step.
+    pub report: &'a StepReport,
+}
+
+/// Whoever watches a run.
+pub trait Watcher {
+    /// Something worth a sentence happened.
+    fn note(&mut self, sentence: &str);
+    /// The first step is about to be taken, after so many were done before.
+    fn start(&mut self, step: u64, steps: u64);
+    /// A step was taken.
+    fn progress(&mut self, progress: &Progress<'_>);
+    /// Whether to stop now.
+    fn stop(&self) -> Option<Stop>;
+}
+
+/// Why a run did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Nothing was computed.
+    #[error("{0}")]
+    Refused(String),
+    /// A step failed.
+    #[error("step {step} at {time:.6} s failed: {source}\nthe last good state is {checkpoint}")]
+    Step {
+        /// The step.
+        step: u64,
+        /// Where it would have ended (s).
+        time: f64,
+        /// Why.
+        source: StepError,
+        /// The file of the state before it.
+        checkpoint: String,
+    },
+    /// The folder failed while the run was under way.
+    #[error("{0}")]
+    Files(IoError),
+}
+
+/// What a run leaves behind.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// Its summary.
+    pub summary: Summary,
+}
+
+/// Runs a scene into a folder.
+///
+/// # Errors
+/// [`RunError::Refused`] before the first step, the others after it.
+pub fn run(
+    scene: &Scene,
+    model: &Model,
+    options: &RunOptions,
+    watcher: &mut dyn Watcher,
+) -> Result<Outcome, RunError> {
+    let began = Instant::now();
+    let refused = |error: IoError| RunError::Refused(error.to_string());
+    let folder = RunFolder::new(&options.folder);
+    let contents = folder.contents().map_err(refused)?;
+    refuse_contents(&contents, &folder, options)?;
+    let _lock = folder.lock().map_err(refused)?;
+    if contents == Contents::Run && !options.overwrite {
+        refuse_other_scene(scene, &folder)?;
+    } else {
+        folder.clear().map_err(refused)?;
+    }
+    let point = begin(scene, model, options, &folder).map_err(refused)?;
+    for repair in &point.repairs {
+        watcher.note(repair);
+    }
+    let isa = machine::instruction_set();
+    if !point.isa.is_empty() && point.isa != isa {
+        watcher.note(&format!(
+            "the run was begun on {}, this machine is {isa}: bits will differ from here on",
+            point.isa
+        ));
+    }
+    let mut session = Session {
+        scene,
+        model,
+        options,
+        folder: &folder,
+        isa,
+        statistics: point.statistics,
+        probes: point.probes,
+        log: Log::append(folder.file("run.jsonl")).map_err(refused)?,
+        probe_log: Log::append(folder.file("probes.csv")).map_err(refused)?,
+        setup: Duration::ZERO,
+    };
+    if point.state.step >= model.clock.steps() {
+        let summary = session.summary(&point.state);
+        return Ok(Outcome {
+            ending: Ending::WasFinished,
+            summary,
+        });
+    }
+    if point.state.step == 0 {
+        session.write_start(&point.state).map_err(refused)?;
+    }
+    session.setup = began.elapsed();
+    session.advance(point.state, began, watcher)
+}
+
+/// Refuses to write where something is that nobody asked to replace.
+fn refuse_contents(
+    contents: &Contents,
+    folder: &RunFolder,
+    options: &RunOptions,
+) -> Result<(), RunError> {
+    let path = folder.root().display();
+    match contents {
+        Contents::Foreign(name) => Err(RunError::Refused(format!(
+            "{path} holds `{name}`, which is no part of a run; choose another folder with --out"
+        ))),
+        Contents::Run if !options.resume && !options.overwrite => Err(RunError::Refused(format!(
+            "{path} holds a run already; continue it with --resume, replace it with --overwrite, or choose another folder with --out"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to continue the run of another scene.
+fn refuse_other_scene(scene: &Scene, folder: &RunFolder) -> Result<(), RunError> {
+    let path = folder.root().display();
+    let refused = |reason: String| RunError::Refused(reason);
+    let text = folder.read_text("scene.toml").map_err(|error| refused(error.to_string()))?;
+    let manifest = folder.read_text("manifest.json").map_err(|error| refused(error.to_string()))?;
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap_or_default();
+    if let Some(version) = manifest["format_version"].as_u64()
+        && version > FORMAT_VERSION
+    {
+        return Err(refused(format!(
+            "{path} was written by a newer reefknot ({}); continue it with that one",
+            manifest["version"].as_str().unwrap_or("unknown")
+        )));
+    }
+    let stored = Scene::read(&SceneRequest {
+        file: folder.file("scene.toml").display().to_string(),
+        text,
+        ..SceneRequest::default()
+    });
+    let stored = stored.map_err(|problems| refused(problems.to_string()))?;
+    let (old, new) = (stored.identity(), scene.identity());
+    if old == new {
+        return Ok(());
+    }
+    let line_of = |one: &str, other: &str| {
+        one.lines()
+            .find(|line| !other.lines().any(|theirs| theirs == *line))
+            .unwrap_or("(nothing)")
+            .to_owned()
+    };
+    Err(refused(format!(
+        "{path} holds another run: it has `{}` where this scene has `{}`; only more frames and other threads can be changed with --resume",
+        line_of(&old, &new),
+        line_of(&new, &old)
+    )))
+}
+
+/// Makes the folder ready: a new run, or one to go on with.
+fn begin(
+    scene: &Scene,
+    model: &Model,
+    options: &RunOptions,
+    folder: &RunFolder,
+) -> Result<ResumePoint, IoError> {
+    folder.prepare()?;
+    folder.write_text("scene.toml", &scene.to_toml())?;
+    folder.write_topology(model)?;
+    let point = resume::find(folder, model)?;
+    let build = &options.build;
+    let manifest = json!({
+        "format_version": FORMAT_VERSION,
+        "command": options.command,
+        "version": build.version,
+        "commit": build.commit,
+        "rustc": build.rustc,
+        "cpu": machine::processor(),
+        "isa": machine::instruction_set(),
+        "seed": scene.tables.seed,
+        "scene": scene.name,
+        "title": scene.tables.title,
+        "frame_rate": model.clock.frame_rate,
+        "steps_per_frame": model.clock.steps_per_frame,
+        "frames": model.clock.frames,
+        "start_frame": scene.tables.time.start_frame,
+        "objects": model.objects.iter().map(|object| &object.name).collect::<Vec<_>>(),
+    });
+    folder.write_text("manifest.json", &format!("{manifest:#}\n"))?;
+    Ok(point)
+}
+
+/// A run under way.
+struct Session<'a> {
+    scene: &'a Scene,
+    model: &'a Model,
+    options: &'a RunOptions,
+    folder: &'a RunFolder,
+    isa: String,
+    statistics: Statistics,
+    probes: ProbeSeries,
+    log: Log,
+    probe_log: Log,
+    setup: Duration,
+}
+
+impl Session<'_> {
+    /// Frame, probes and checkpoint of the start.
+    fn write_start(&mut self, state: &State) -> Result<(), IoError> {
+        debug_assert!(!probe_header(self.model).is_empty());
+        self.folder.write_frame(0, self.model, state, None)?;
+        self.write_probes(state, None)?;
+        self.save(state).map(drop)
+    }
+
+    /// Takes steps until the end or a stop.
+    fn advance(
+        mut self,
+        mut state: State,
+        began: Instant,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Outcome, RunError> {
+        let clock = &self.model.clock;
+        let integrator = self.scene.tables.method.integrator;
+        let mut scratch = match Scratch::new(self.model) {
+            Ok(scratch) => scratch,
+            Err(error) => return Err(RunError::Refused(error.to_string())),
+        };
+        let mut saved = Instant::now();
+        let mut watch = Watch::start();
+        watcher.start(state.step, clock.steps());
+        while state.step < clock.steps() {
+            let mut step = match integrate::step(integrator, self.model, &state, &mut scratch) {
+                Ok(step) => step,
+                Err(error) => return Err(self.failed(&state, error)),
+            };
+            self.write_step(&mut step, &mut watch).map_err(RunError::Files)?;
+            watcher.progress(&Progress {
+                step: step.to.step,
+                steps: clock.steps(),
+                report: &step.report,
+            });
+            state = step.to;
+            let limit = self.options.time_limit.filter(|limit| began.elapsed() >= *limit);
+            let stop = watcher.stop().or(limit.map(|_| Stop::TimeLimit));
+            let finished = state.step == clock.steps();
+            let frame_ends = clock.frame_at(state.step).is_some();
+            if finished || stop.is_some() || (frame_ends && saved.elapsed() >= CHECKPOINT_EVERY) {
+                self.save(&state).map_err(RunError::Files)?;
+                saved = Instant::now();
+            }
+            if let Some(stop) = stop.filter(|_| !finished) {
+                let summary = self.summary(&state);
+                return Ok(Outcome {
+                    ending: Ending::Stopped(stop),
+                    summary,
+                });
+            }
+        }
+        let summary = self.summary(&state);
+        Ok(Outcome {
+            ending: Ending::Finished,
+            summary,
+        })
+    }
+
+    /// Everything that a step leaves in the folder.
+    fn write_step(&mut self, step: &mut Step, watch: &mut Watch) -> Result<(), IoError> {
+        let writing = Instant::now();
+        let frame = self.model.clock.frame_at(step.to.step);
+        if let Some(frame) = frame {
+            self.folder.write_frame(frame, self.model, &step.to, Some(step))?;
+        }
+        self.write_probes(&step.to, Some(step))?;
+        step.report.phases_s.write = writing.elapsed().as_secs_f64();
+        (step.report.wall_s, step.report.cpu_s) = watch.lap();
+        let line = serde_json::to_string(&step.report).unwrap_or_default();
+        self.log.line(&line)?;
+        if frame.is_some() {
+            self.log.flush(false)?;
+            self.probe_log.flush(false)?;
+        }
+        self.statistics.add(&step.report);
+        Ok(())
+    }
+
+    fn write_probes(&mut self, state: &State, step: Option<&Step>) -> Result<(), IoError> {
+        let values = |probe: &crate::probe::Probe| probe.values(self.model, state, step);
+        let row: Vec<f64> = self.model.probes.iter().flat_map(values).collect();
+        let mut line = format!("{},{}", state.step, self.model.clock.time(state.step));
+        for value in &row {
+            line += &format!(",{value}");
+        }
+        self.probes.add(&row);
+        self.probe_log.line(&line)
+    }
+
+    /// A checkpoint, after everything it counts on is on disk.
+    fn save(&mut self, state: &State) -> Result<PathBuf, IoError> {
+        self.log.flush(true)?;
+        self.probe_log.flush(true)?;
+        self.folder.write_checkpoint(state, &self.isa)
+    }
+
+    /// A failed step, with the last good state on disk.
+    fn failed(&mut self, state: &State, source: StepError) -> RunError {
+        match self.save(state) {
+            Ok(path) => RunError::Step {
+                step: state.step + 1,
+                time: self.model.clock.time(state.step + 1),
+                source,
+                checkpoint: path.display().to_string(),
+            },
+            Err(error) => RunError::Files(error),
+        }
+    }
+
+    fn summary(&self, state: &State) -> Summary {
+        let model = self.model;
+        let method = &self.scene.tables.method;
+        let facts = SummaryFacts {
+            scene: self.scene.name.clone(),
+            version: self.options.build.version.clone(),
+            isa: self.isa.clone(),
+            method: method.integrator.word().to_owned(),
+            solver: method.solver.word().to_owned(),
+            threads: self.options.threads,
+            h: model.clock.h(),
+            frames: state.step / model.clock.steps_per_frame,
+            simulated_s: model.clock.time(state.step),
+            setup_s: self.setup.as_secs_f64(),
+            nodes: model.masses.len(),
+            dofs: 3 * model.masses.len(),
+            elements: model.elements(),
+            start_energy: crate::certify::energies(model, &model.start),
+            probes: self.probes.summary(),
+            state_hash: state.hash(),
+        };
+        Summary::new(facts, &self.statistics)
+    }
+}
+
+/// Wall and processor time between steps.
+struct Watch {
+    wall: Instant,
+    cpu: Option<Duration>,
+}
+
+impl Watch {
+    fn start() -> Watch {
+        Watch {
+            wall: Instant::now(),
+            cpu: machine::processor_time(),
+        }
+    }
+
+    /// Seconds since the last call.
+    fn lap(&mut self) -> (f64, Option<f64>) {
+        let now = Watch::start();
+        let wall = (now.wall - self.wall).as_secs_f64();
+        let cpu = now.cpu.zip(self.cpu).map(|(now, then)| (now - then).as_secs_f64());
+        *self = now;
+        (wall, cpu)
+    }
+}
