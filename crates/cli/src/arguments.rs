@@ -20,7 +20,9 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a scene into a folder
-    #[command(after_help = "Example: reefknot run flag --out runs/breeze --set 'parameters.speed=\"4 m/s\"'")]
+    #[command(
+        after_help = "Example: reefknot run flag --out runs/breeze --set 'parameters.speed=\"4 m/s\"'"
+    )]
     Run(RunArguments),
     /// List the shipped scenes, or print one to copy and edit
     #[command(after_help = "Example: reefknot scenes --print flag > my-flag.toml")]
@@ -37,7 +39,9 @@ pub(crate) enum Command {
         markdown: bool,
     },
     /// Look at a scene before it runs, or at a run after it was made
-    #[command(after_help = "Example: reefknot check my-flag.toml\n         reefknot check runs/flag")]
+    #[command(
+        after_help = "Example: reefknot check my-flag.toml\n         reefknot check runs/flag"
+    )]
     Check {
         /// A scene file, a shipped scene or the folder of a run
         #[arg(value_name = "SCENE_OR_RUN")]
@@ -138,7 +142,9 @@ fn duration(text: &str) -> Result<Duration, String> {
     let quantity = parse_quantity(text)?;
     match quantity.dimension.to_string().as_str() {
         "1" | "s" => Duration::try_from_secs_f64(quantity.si).map_err(|error| error.to_string()),
-        unit => Err(format!("a time is needed, such as \"10 min\", not something in {unit}")),
+        unit => Err(format!(
+            "a time is needed, such as \"10 min\", not something in {unit}"
+        )),
     }
 }
 
@@ -147,6 +153,8 @@ fn length_unit(text: &str) -> Result<f64, String> {
     let unit = parse_quantity(&format!("1 {text}"))?;
     match unit.dimension.to_string().as_str() {
         "m" => Ok((1e12 / unit.si).round() / 1e12),
-        other => Err(format!("a unit of length is needed, such as cm, not one of {other}")),
+        other => Err(format!(
+            "a unit of length is needed, such as cm, not one of {other}"
+        )),
     }
 }

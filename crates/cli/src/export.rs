@@ -8,7 +8,10 @@ use crate::{FAILED, Failure, say};
 
 pub(crate) fn export(arguments: &ExportArguments) -> Result<u8, Failure> {
     let run = StoredRun::open(&arguments.run).map_err(Failure::refused)?;
-    let folder = arguments.out.clone().unwrap_or_else(|| arguments.run.join("export"));
+    let folder = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| arguments.run.join("export"));
     let options = ExportOptions {
         up: match arguments.up {
             UpAxis::Z => Up::Z,
@@ -28,7 +31,11 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<u8, Failure> {
         message: error.to_string(),
     })?;
     if let Some(last) = files.last() {
-        say(&format!("{} files, the last is {}", files.len(), last.display()));
+        say(&format!(
+            "{} files, the last is {}",
+            files.len(),
+            last.display()
+        ));
     }
     Ok(0)
 }

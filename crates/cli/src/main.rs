@@ -91,10 +91,13 @@ pub(crate) fn load_scene(name: &str, quick: bool, sets: Vec<String>) -> Result<S
             sets,
         }
     } else if path.is_dir() {
-        return Err(Failure::refused(format!("{name} is a folder; give a scene file or a shipped scene")));
+        return Err(Failure::refused(format!(
+            "{name} is a folder; give a scene file or a shipped scene"
+        )));
     } else {
-        let shipped = shipped::find(name)
-            .map_err(|reason| Failure::refused(format!("{reason}; `reefknot scenes` lists them")))?;
+        let shipped = shipped::find(name).map_err(|reason| {
+            Failure::refused(format!("{reason}; `reefknot scenes` lists them"))
+        })?;
         SceneRequest {
             name: name.to_owned(),
             file: format!("{name}.toml"),

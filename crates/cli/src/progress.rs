@@ -30,7 +30,6 @@ struct Shared {
 
 #[derive(Default)]
 struct Status {
-    running: bool,
     done: bool,
     first: u64,
     step: u64,
@@ -69,7 +68,11 @@ impl Terminal {
     }
 
     fn update(&self, change: impl FnOnce(&mut Status)) {
-        let mut status = self.shared.status.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut status = self
+            .shared
+            .status
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         change(&mut status);
     }
 }
@@ -84,7 +87,6 @@ impl Watcher for Terminal {
     fn start(&mut self, step: u64, steps: u64) {
         self.update(|status| {
             *status = Status {
-                running: true,
                 first: step,
                 step,
                 steps,
@@ -168,6 +170,10 @@ pub(crate) fn clock(seconds: f64) -> String {
         s if s < 0.1 => format!("{:.1} ms", 1e3 * s),
         s if s < 60.0 => format!("{s:.1} s"),
         s if s < 3600.0 => format!("{:.0} min {:.0} s", (s / 60.0).floor(), (s % 60.0).floor()),
-        s => format!("{:.0} h {:.0} min", (s / 3600.0).floor(), (s % 3600.0 / 60.0).floor()),
+        s => format!(
+            "{:.0} h {:.0} min",
+            (s / 3600.0).floor(),
+            (s % 3600.0 / 60.0).floor()
+        ),
     }
 }

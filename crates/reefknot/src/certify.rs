@@ -38,7 +38,9 @@ pub(crate) fn certify(
     let h = model.clock.h();
     // ρ = A v − f: on free nodes an error, on held ones the impulse that holds them.
     let mut residual = vec![0.0; 3 * model.masses.len()];
-    scratch.system.multiply(&flat(&to.velocities), &mut residual);
+    scratch
+        .system
+        .multiply(&flat(&to.velocities), &mut residual);
     for (rho, f) in residual.iter_mut().zip(flat(&scratch.impulse)) {
         *rho -= f;
     }
@@ -59,7 +61,11 @@ pub(crate) fn certify(
     let max_stretch = model
         .objects
         .iter()
-        .map(|object| object.membrane.max_stretch(&to.positions[object.nodes.clone()]))
+        .map(|object| {
+            object
+                .membrane
+                .max_stretch(&to.positions[object.nodes.clone()])
+        })
         .fold(0.0, f64::max);
     let report = StepReport {
         step: to.step,
@@ -112,7 +118,11 @@ fn balance(
         elastic_work += h * gradient.iter().zip(v).map(|(g, v)| g.dot(*v)).sum::<f64>();
         elastic_work += h * h * (stretch + bend);
         let material = &object.material;
-        let drag: f64 = mass.iter().zip(v).map(|(m, v)| m * v.length_squared()).sum();
+        let drag: f64 = mass
+            .iter()
+            .zip(v)
+            .map(|(m, v)| m * v.length_squared())
+            .sum();
         after.viscous += h
             * (material.membrane_damping * stretch
                 + material.bending_damping * bend
@@ -127,7 +137,11 @@ fn balance(
         .iter()
         .map(|(node, force)| h * force.dot(to.velocities[*node]))
         .sum::<f64>();
-    let change = to.velocities.iter().zip(&from.velocities).zip(&model.masses);
+    let change = to
+        .velocities
+        .iter()
+        .zip(&from.velocities)
+        .zip(&model.masses);
     after.numerical = elastic_work - (after.elastic - before.elastic)
         + change
             .map(|((v, v0), mass)| 0.5 * mass * v.distance_squared(*v0))

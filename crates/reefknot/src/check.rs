@@ -49,7 +49,9 @@ pub fn check_scene(model: &Model) -> Vec<Finding> {
     check_pins(model, &mut findings);
     let h = model.clock.h();
     if h > 0.1 {
-        let sentence = format!("the time step is {h} s: motion faster than that is lost; give a shorter `time.h`");
+        let sentence = format!(
+            "the time step is {h} s: motion faster than that is lost; give a shorter `time.h`"
+        );
         findings.push(finding(Severity::Warning, sentence));
     }
     findings
@@ -74,8 +76,18 @@ fn check_object(model: &Model, object: &Object, findings: &mut Vec<Finding>) {
     }
     let material = &object.material;
     unusual((high - low).length(), 1e-3..50.0, "a size", "m");
-    unusual(material.area_density, 5e-3..3.0, "an area density", "kg/m^2");
-    unusual(material.membrane.x_axis.x, 1.0..1e7, "a membrane stiffness", "N/m");
+    unusual(
+        material.area_density,
+        5e-3..3.0,
+        "an area density",
+        "kg/m^2",
+    );
+    unusual(
+        material.membrane.x_axis.x,
+        1.0..1e7,
+        "a membrane stiffness",
+        "N/m",
+    );
     unusual(material.bending, 0.0..10.0, "a bending rigidity", "N*m");
     let shortest = object
         .triangles
@@ -97,11 +109,17 @@ fn check_pins(model: &Model, findings: &mut Vec<Finding>) {
     for (index, pin) in model.pins.iter().enumerate() {
         let object = &model.objects[pin.object];
         if pin.nodes.len() == object.nodes.len() {
-            let sentence = format!("`pin.{}` holds every vertex of `{}`: it will not move", pin.name, object.name);
+            let sentence = format!(
+                "`pin.{}` holds every vertex of `{}`: it will not move",
+                pin.name, object.name
+            );
             findings.push(finding(Severity::Warning, sentence));
         }
         for other in &model.pins[..index] {
-            let shared = pin.nodes.iter().find(|node| other.nodes.binary_search(node).is_ok());
+            let shared = pin
+                .nodes
+                .iter()
+                .find(|node| other.nodes.binary_search(node).is_ok());
             if let Some(node) = shared.filter(|_| pin.release != other.release) {
                 let vertex = node - object.nodes.start;
                 findings.push(finding(
@@ -128,7 +146,9 @@ pub fn check_run(path: &std::path::Path) -> Result<Vec<Finding>, String> {
         Contents::Nothing => return Err(format!("{shown} holds no run")),
         Contents::Foreign(name) => return Err(format!("{shown} holds `{name}` and no run")),
     }
-    let text = folder.read_text("scene.toml").map_err(|error| error.to_string())?;
+    let text = folder
+        .read_text("scene.toml")
+        .map_err(|error| error.to_string())?;
     let request = SceneRequest {
         file: folder.file("scene.toml").display().to_string(),
         text,
@@ -149,7 +169,9 @@ fn check_frames(folder: &RunFolder, findings: &mut Vec<Finding>) -> Result<u64, 
     let mut bad = 0;
     for (expected, frame) in frames.iter().enumerate() {
         if *frame != expected as u64 {
-            let sentence = format!("frame {expected} is missing; continue the run with --resume to make it again");
+            let sentence = format!(
+                "frame {expected} is missing; continue the run with --resume to make it again"
+            );
             findings.push(finding(Severity::Wrong, sentence));
             return Ok(expected as u64);
         }
@@ -177,7 +199,9 @@ fn check_logs(
     let needed = frames.saturating_sub(1) * model.clock.steps_per_frame;
     let covered = (steps.len() as u64).min((rows.len() as u64).saturating_sub(1));
     if covered < needed {
-        let sentence = format!("run.jsonl and probes.csv end at step {covered}, before the last frame at step {needed}; continue the run with --resume");
+        let sentence = format!(
+            "run.jsonl and probes.csv end at step {covered}, before the last frame at step {needed}; continue the run with --resume"
+        );
         findings.push(finding(Severity::Wrong, sentence));
     }
     let mut before = crate::certify::energies(model, &model.start).total();
@@ -186,7 +210,12 @@ fn check_logs(
         let energy = &report.energy_j;
         let flow = energy.work - energy.viscous - energy.contact - energy.numerical;
         let error = (energy.total() - before - flow).abs();
-        scale = energy.kinetic.abs().max(energy.elastic).max(flow.abs()).max(scale);
+        scale = energy
+            .kinetic
+            .abs()
+            .max(energy.elastic)
+            .max(flow.abs())
+            .max(scale);
         before = energy.total();
         if error > worst {
             (worst, at) = (error, report.step);
@@ -197,7 +226,10 @@ fn check_logs(
     } else {
         Severity::Wrong
     };
-    let sentence = format!("{} steps; their energy balance closes to {worst:.1e} J (step {at})", steps.len());
+    let sentence = format!(
+        "{} steps; their energy balance closes to {worst:.1e} J (step {at})",
+        steps.len()
+    );
     findings.push(finding(severity, sentence));
     Ok(())
 }
@@ -256,7 +288,8 @@ fn repeat_frame(
     for name in again.names() {
         let same = match (again.f64(name), stored.f64(name)) {
             (Ok((_, new)), Ok((_, old))) => {
-                new.len() == old.len() && new.iter().zip(old).all(|(a, b)| a.to_bits() == b.to_bits())
+                new.len() == old.len()
+                    && new.iter().zip(old).all(|(a, b)| a.to_bits() == b.to_bits())
             }
             (Err(_), _) => true,
             (Ok(_), Err(_)) => false,

@@ -65,7 +65,10 @@ fn preset_of(material: &Material) -> Result<Option<&'static Material>, Problem> 
                 did_you_mean(&name.value, presets.names())
             ),
             place: name.place.clone(),
-            advice: format!("expected one of {}", presets.names().collect::<Vec<_>>().join(", ")),
+            advice: format!(
+                "expected one of {}",
+                presets.names().collect::<Vec<_>>().join(", ")
+            ),
         }),
     }
 }
@@ -92,7 +95,12 @@ pub fn shell(material: &Material, name: &str, place: &Place) -> Result<ShellMate
         .or_else(|| Some(material.density?.0 * thickness?))
         .or(preset.area_density.map(|density| density.0))
         .or_else(|| Some(density? * thickness?))
-        .ok_or_else(|| missing("how heavy it is", "`area_density`, or `density` and `thickness`"))?;
+        .ok_or_else(|| {
+            missing(
+                "how heavy it is",
+                "`area_density`, or `density` and `thickness`",
+            )
+        })?;
     let both = |material: &Material| material.membrane.map(|m| m.0.map(|value| value.0));
     let by_young = |young: f64| thickness.map(|thickness| [young * thickness; 2]);
     let stretch = both(material)

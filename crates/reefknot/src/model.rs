@@ -130,9 +130,8 @@ impl Model {
     /// Number of elements of all kinds.
     #[must_use]
     pub fn elements(&self) -> usize {
-        let of_object = |object: &Object| {
-            object.membrane.stencils().len() + object.hinges.stencils().len()
-        };
+        let of_object =
+            |object: &Object| object.membrane.stencils().len() + object.hinges.stencils().len();
         self.objects.iter().map(of_object).sum()
     }
 }
@@ -173,9 +172,7 @@ impl Builder<'_> {
             return None;
         }
         let pins = tables.pin.0.iter();
-        let pins: Vec<Option<Pin>> = pins
-            .map(|item| self.pin(item, &objects, &start))
-            .collect();
+        let pins: Vec<Option<Pin>> = pins.map(|item| self.pin(item, &objects, &start)).collect();
         let pins: Option<Vec<Pin>> = pins.into_iter().collect();
         let mut model = Model {
             objects,
@@ -183,7 +180,10 @@ impl Builder<'_> {
             start,
             pins: pins?,
             gravity: DVec3::from_array(tables.gravity.map(|component| component.0)),
-            wind: tables.wind.as_ref().map(|wind| moving_air(wind, tables.seed)),
+            wind: tables
+                .wind
+                .as_ref()
+                .map(|wind| moving_air(wind, tables.seed)),
             probes: Vec::new(),
             clock: clock?,
         };
@@ -199,7 +199,9 @@ impl Builder<'_> {
 
     fn clock(&mut self) -> Option<Clock> {
         let time = &self.tables.time;
-        let frames = (time.duration.value.0 * time.frame_rate - 1e-6).ceil().max(1.0);
+        let frames = (time.duration.value.0 * time.frame_rate - 1e-6)
+            .ceil()
+            .max(1.0);
         if frames > 1e7 {
             let message = format!("the scene would have {frames:.0} frames");
             let advice = "at most ten million; give a shorter `duration` or a lower `frame_rate`";
@@ -219,7 +221,11 @@ impl Builder<'_> {
             None => {
                 let place = time.h.as_ref().map_or(&time.duration.place, |h| &h.place);
                 let message = format!("a frame would have {needed:.0} steps");
-                self.problem(&place.clone(), message, "at most a billion; give a longer `h`");
+                self.problem(
+                    &place.clone(),
+                    message,
+                    "at most a billion; give a longer `h`",
+                );
                 return None;
             }
         };
@@ -237,7 +243,9 @@ impl Builder<'_> {
         name: &Placed<String>,
         candidates: &[&str],
     ) -> Option<usize> {
-        let found = candidates.iter().position(|candidate| *candidate == name.value);
+        let found = candidates
+            .iter()
+            .position(|candidate| *candidate == name.value);
         if found.is_none() {
             let hint = did_you_mean(&name.value, candidates.iter().copied());
             let message = format!("there is no {what} `{}`{hint}", name.value);
@@ -285,7 +293,9 @@ impl Builder<'_> {
         let mesh = grid_mesh(grid);
         let placement = self.placement(&item.value)?;
         let nodes = start.positions.len()..start.positions.len() + mesh.points.len();
-        start.positions.extend(mesh.points.iter().map(|point| placement(*point)));
+        start
+            .positions
+            .extend(mesh.points.iter().map(|point| placement(*point)));
         let velocity = DVec3::from_array(item.value.velocity.map(|component| component.0));
         start.velocities.resize(nodes.end, velocity);
         let object = assemble_object(item.name.clone(), nodes, &mesh, material, grid);
@@ -293,7 +303,11 @@ impl Builder<'_> {
             Ok(result) => Some(result),
             Err(reason) => {
                 let message = format!("`object.{}` cannot be built: {reason}", item.name);
-                self.problem(&item.place, message, "give a `size` and `vertices` that fit");
+                self.problem(
+                    &item.place,
+                    message,
+                    "give a `size` and `vertices` that fit",
+                );
                 None
             }
         }
@@ -354,7 +368,12 @@ impl Builder<'_> {
                     self.problem(&at.place, message, advice);
                     return None;
                 }
-                Some(vertices.iter().map(|vertex| first + *vertex as usize).collect())
+                Some(
+                    vertices
+                        .iter()
+                        .map(|vertex| first + *vertex as usize)
+                        .collect(),
+                )
             }
             Selection::Group(name) => {
                 let groups: Vec<&str> = object.groups.iter().map(|group| group.0).collect();
@@ -364,7 +383,12 @@ impl Builder<'_> {
                 };
                 let group = self.find("group", &name, &groups)?;
                 let vertices = &object.groups[group].1;
-                Some(vertices.iter().map(|vertex| first + *vertex as usize).collect())
+                Some(
+                    vertices
+                        .iter()
+                        .map(|vertex| first + *vertex as usize)
+                        .collect(),
+                )
             }
             Selection::Box(region) => {
                 let min = DVec3::from_array(region.min.map(|length| length.0));
@@ -412,7 +436,10 @@ fn grid_groups(grid: &ClothGrid) -> Vec<(&'static str, Vec<u32>)> {
         ("right", (1..=rows).map(|row| row * columns - 1).collect()),
         ("bottom", (0..columns).collect()),
         ("top", (last_row..last_row + columns).collect()),
-        ("corners", vec![0, columns - 1, last_row, last_row + columns - 1]),
+        (
+            "corners",
+            vec![0, columns - 1, last_row, last_row + columns - 1],
+        ),
     ]
 }
 
@@ -428,8 +455,8 @@ fn assemble_object(
     let hinge_stencils =
         generate::interior_hinges(&mesh.triangles).map_err(|error| error.to_string())?;
     let rigidity = vec![material.bending; hinge_stencils.len()];
-    let hinges = Hinges::new(hinge_stencils, &mesh.points, &rigidity)
-        .map_err(|error| error.to_string())?;
+    let hinges =
+        Hinges::new(hinge_stencils, &mesh.points, &rigidity).map_err(|error| error.to_string())?;
     let membrane = Membrane::new(
         mesh.triangles.clone(),
         &mesh.rest_triangles(),
@@ -464,7 +491,7 @@ fn assemble_object(
 
 /// All pairs of nodes of all elements.
 fn pairs_of<const K: usize>(stencils: &[[u32; K]]) -> impl Iterator<Item = (u32, u32)> {
-    stencils.iter().flat_map(|stencil| {
-        (0..K).flat_map(move |i| (0..i).map(move |j| (stencil[i], stencil[j])))
-    })
+    stencils
+        .iter()
+        .flat_map(|stencil| (0..K).flat_map(move |i| (0..i).map(move |j| (stencil[i], stencil[j]))))
 }

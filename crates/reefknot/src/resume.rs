@@ -49,7 +49,9 @@ pub fn find(folder: &RunFolder, model: &Model) -> Result<ResumePoint, IoError> {
         match folder.read_checkpoint(step, model.masses.len()) {
             Err(IoError::Damaged { path, reason }) => {
                 let name = path.display();
-                repairs.push(format!("{name} was damaged ({reason}): went back to the one before"));
+                repairs.push(format!(
+                    "{name} was damaged ({reason}): went back to the one before"
+                ));
                 std::fs::remove_file(&path).map_err(|error| IoError::write(&path, error))?;
             }
             Err(error) => return Err(error),
@@ -65,13 +67,25 @@ pub fn find(folder: &RunFolder, model: &Model) -> Result<ResumePoint, IoError> {
     let (state, isa) = chosen.unwrap_or_else(|| (model.start.clone(), String::new()));
     let kept = state.step as usize;
     let mut statistics = Statistics::default();
-    steps.reports.iter().take(kept).for_each(|report| statistics.add(report));
+    steps
+        .reports
+        .iter()
+        .take(kept)
+        .for_each(|report| statistics.add(report));
     let mut probes = ProbeSeries::new(&model.probes);
     // Step 0 has a row, but is written again when a run starts from there.
     let kept_rows = if kept == 0 { 0 } else { kept + 1 };
-    rows.rows.iter().take(kept_rows).for_each(|row| probes.add(row));
-    if let Some(lost) = (steps.reports.len() as u64).checked_sub(state.step).filter(|lost| *lost > 0) {
-        repairs.push(format!("{lost} steps after the last checkpoint are computed again"));
+    rows.rows
+        .iter()
+        .take(kept_rows)
+        .for_each(|row| probes.add(row));
+    if let Some(lost) = (steps.reports.len() as u64)
+        .checked_sub(state.step)
+        .filter(|lost| *lost > 0)
+    {
+        repairs.push(format!(
+            "{lost} steps after the last checkpoint are computed again"
+        ));
     }
     steps.cut(folder, kept)?;
     rows.cut(folder, kept_rows, model)?;
@@ -124,7 +138,9 @@ impl StepLog {
         for line in text.split_inclusive('\n') {
             end += line.len();
             match serde_json::from_str::<StepReport>(line) {
-                Ok(report) if line.ends_with('\n') && report.step == log.reports.len() as u64 + 1 => {
+                Ok(report)
+                    if line.ends_with('\n') && report.step == log.reports.len() as u64 + 1 =>
+                {
                     log.reports.push(report);
                     log.ends.push(end);
                 }
@@ -161,10 +177,14 @@ impl ProbeLog {
         let width = header.split(',').count();
         let mut lines = text.split_inclusive('\n');
         let mut end = header.len() + 1;
-        if lines.next().is_some_and(|line| line.strip_suffix('\n') == Some(&header)) {
+        if lines
+            .next()
+            .is_some_and(|line| line.strip_suffix('\n') == Some(&header))
+        {
             for line in lines {
                 end += line.len();
-                let values: Result<Vec<f64>, _> = line.trim_end().split(',').map(str::parse).collect();
+                let values: Result<Vec<f64>, _> =
+                    line.trim_end().split(',').map(str::parse).collect();
                 match values {
                     Ok(values)
                         if line.ends_with('\n')

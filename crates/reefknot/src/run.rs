@@ -12,7 +12,7 @@ use crate::machine;
 use crate::model::Model;
 use crate::probe::ProbeSeries;
 use crate::report::{Statistics, StepReport, Summary, SummaryFacts};
-use crate::resume::{self, ResumePoint, probe_header};
+use crate::resume::{self, ResumePoint};
 use crate::scene::{Scene, SceneRequest};
 use crate::state::State;
 
@@ -206,8 +206,12 @@ fn refuse_contents(
 fn refuse_other_scene(scene: &Scene, folder: &RunFolder) -> Result<(), RunError> {
     let path = folder.root().display();
     let refused = |reason: String| RunError::Refused(reason);
-    let text = folder.read_text("scene.toml").map_err(|error| refused(error.to_string()))?;
-    let manifest = folder.read_text("manifest.json").map_err(|error| refused(error.to_string()))?;
+    let text = folder
+        .read_text("scene.toml")
+        .map_err(|error| refused(error.to_string()))?;
+    let manifest = folder
+        .read_text("manifest.json")
+        .map_err(|error| refused(error.to_string()))?;
     let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap_or_default();
     if let Some(version) = manifest["format_version"].as_u64()
         && version > FORMAT_VERSION
@@ -290,7 +294,6 @@ struct Session<'a> {
 impl Session<'_> {
     /// Frame, probes and checkpoint of the start.
     fn write_start(&mut self, state: &State) -> Result<(), IoError> {
-        debug_assert!(!probe_header(self.model).is_empty());
         self.folder.write_frame(0, self.model, state, None)?;
         self.write_probes(state, None)?;
         self.save(state).map(drop)
@@ -317,14 +320,18 @@ impl Session<'_> {
                 Ok(step) => step,
                 Err(error) => return Err(self.failed(&state, error)),
             };
-            self.write_step(&mut step, &mut watch).map_err(RunError::Files)?;
+            self.write_step(&mut step, &mut watch)
+                .map_err(RunError::Files)?;
             watcher.progress(&Progress {
                 step: step.to.step,
                 steps: clock.steps(),
                 report: &step.report,
             });
             state = step.to;
-            let limit = self.options.time_limit.filter(|limit| began.elapsed() >= *limit);
+            let limit = self
+                .options
+                .time_limit
+                .filter(|limit| began.elapsed() >= *limit);
             let stop = watcher.stop().or(limit.map(|_| Stop::TimeLimit));
             let finished = state.step == clock.steps();
             let frame_ends = clock.frame_at(state.step).is_some();
@@ -352,7 +359,8 @@ impl Session<'_> {
         let writing = Instant::now();
         let frame = self.model.clock.frame_at(step.to.step);
         if let Some(frame) = frame {
-            self.folder.write_frame(frame, self.model, &step.to, Some(step))?;
+            self.folder
+                .write_frame(frame, self.model, &step.to, Some(step))?;
         }
         self.write_probes(&step.to, Some(step))?;
         step.report.phases_s.write = writing.elapsed().as_secs_f64();
@@ -441,7 +449,10 @@ impl Watch {
     fn lap(&mut self) -> (f64, Option<f64>) {
         let now = Watch::start();
         let wall = (now.wall - self.wall).as_secs_f64();
-        let cpu = now.cpu.zip(self.cpu).map(|(now, then)| (now - then).as_secs_f64());
+        let cpu = now
+            .cpu
+            .zip(self.cpu)
+            .map(|(now, then)| (now - then).as_secs_f64());
         *self = now;
         (wall, cpu)
     }

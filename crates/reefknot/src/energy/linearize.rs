@@ -36,27 +36,38 @@ fn linearize_object(
     let matrix = &mut scratch.system.bodies[index].matrix;
     matrix.values.fill(DMat3::ZERO);
     let scale = |damping: f64| h * h + h * damping;
-    object
-        .membrane_map
-        .gather_blocks(membrane, scale(material.membrane_damping), &mut matrix.values);
+    object.membrane_map.gather_blocks(
+        membrane,
+        scale(material.membrane_damping),
+        &mut matrix.values,
+    );
     object
         .hinge_map
         .gather_blocks(hinges, scale(material.bending_damping), &mut matrix.values);
     let gradient = &mut scratch.gradient[nodes.clone()];
     gradient.fill(DVec3::ZERO);
-    object.membrane_map.gather_gradients(membrane, 1.0, gradient);
+    object
+        .membrane_map
+        .gather_gradients(membrane, 1.0, gradient);
     object.hinge_map.gather_gradients(hinges, 1.0, gradient);
 
     let wind = model.wind.as_ref().map(|(field, air)| {
         let load = &mut scratch.winds[index];
-        load.update(air, field, model.clock.time(from.step), positions, velocities);
+        load.update(
+            air,
+            field,
+            model.clock.time(from.step),
+            positions,
+            velocities,
+        );
         &*load
     });
     let impulse = &mut scratch.impulse[nodes];
     for node in 0..masses.len() {
         let mass = masses[node];
         let mut force = mass * model.gravity - gradient[node];
-        let mut inertia = DMat3::from_diagonal(DVec3::splat(mass * (1.0 + h * material.mass_damping)));
+        let mut inertia =
+            DMat3::from_diagonal(DVec3::splat(mass * (1.0 + h * material.mass_damping)));
         if let Some(load) = wind {
             force += load.force[node];
             inertia += load.damping[node] * h;

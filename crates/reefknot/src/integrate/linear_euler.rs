@@ -56,8 +56,11 @@ fn solve(
         impulse,
         ..
     } = scratch;
-    for ((object, whole), isolated) in
-        model.objects.iter().zip(&system.bodies).zip(&mut held_system.bodies)
+    for ((object, whole), isolated) in model
+        .objects
+        .iter()
+        .zip(&system.bodies)
+        .zip(&mut held_system.bodies)
     {
         let held = &held[object.nodes.clone()];
         isolated.matrix.values.copy_from_slice(&whole.matrix.values);
@@ -65,19 +68,22 @@ fn solve(
             isolated.matrix.isolate(held, 1.0);
         }
     }
-    factor.factorize(held_system).map_err(|error| StepError::Linear {
-        object: model.objects[error.body].name.clone(),
-        source: error.source,
-    })?;
+    factor
+        .factorize(held_system)
+        .map_err(|error| StepError::Linear {
+            object: model.objects[error.body].name.clone(),
+            source: error.source,
+        })?;
     let mut velocities = flat(impulse);
-    for (components, _) in velocities.chunks_exact_mut(3).zip(held).filter(|(_, held)| **held) {
+    for (components, _) in velocities
+        .chunks_exact_mut(3)
+        .zip(held)
+        .filter(|(_, held)| **held)
+    {
         components.fill(0.0);
     }
     factor.solve_in_place(&mut velocities);
-    Ok(velocities
-        .chunks_exact(3)
-        .map(DVec3::from_slice)
-        .collect())
+    Ok(velocities.chunks_exact(3).map(DVec3::from_slice).collect())
 }
 
 /// The state that these velocities lead to.
@@ -130,7 +136,10 @@ fn refuse_broken(model: &Model, state: &State) -> Result<(), StepError> {
 
 /// The components one after the other.
 pub(crate) fn flat(vectors: &[DVec3]) -> Vec<f64> {
-    vectors.iter().flat_map(|vector| vector.to_array()).collect()
+    vectors
+        .iter()
+        .flat_map(|vector| vector.to_array())
+        .collect()
 }
 
 /// Measures phases one after the other.

@@ -103,7 +103,8 @@ impl RunFolder {
             if name == "manifest.json" {
                 return Ok(Contents::Run);
             }
-            let own = OWN_ENTRIES.contains(&name.as_str()) || name == "export" || name.ends_with(".tmp");
+            let own =
+                OWN_ENTRIES.contains(&name.as_str()) || name == "export" || name.ends_with(".tmp");
             if !own {
                 contents = Contents::Foreign(name);
             }
@@ -283,7 +284,10 @@ impl RunFolder {
             velocities: vectors("velocities")?,
         };
         if file.metadata("state_hash") != Some(state.hash().as_str()) {
-            return Err(IoError::damaged(&path, "its state does not have the hash it names"));
+            return Err(IoError::damaged(
+                &path,
+                "its state does not have the hash it names",
+            ));
         }
         let isa = file.metadata("isa").unwrap_or_default().to_owned();
         Ok((state, isa))
@@ -318,14 +322,21 @@ pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFi
         let points = &state.positions[object.nodes.clone()];
         let velocities = &state.velocities[object.nodes.clone()];
         let shape = [points.len(), 3];
-        file.put_f64(&format!("{}/points", object.name), &shape, components(points));
+        file.put_f64(
+            &format!("{}/points", object.name),
+            &shape,
+            components(points),
+        );
         let velocities = components(velocities).iter().map(|v| *v as f32).collect();
         file.put_f32(&format!("{}/velocities", object.name), &shape, velocities);
     }
     let forces = step.map_or(&[][..], |step| &step.pin_forces);
     let mut places = Vec::with_capacity(2 * forces.len());
     for (node, _) in forces {
-        let index = model.objects.iter().position(|object| object.nodes.contains(node));
+        let index = model
+            .objects
+            .iter()
+            .position(|object| object.nodes.contains(node));
         let index = index.unwrap_or(0);
         places.push(index as i32);
         places.push((node - model.objects[index].nodes.start) as i32);
@@ -337,7 +348,10 @@ pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFi
 }
 
 fn components(vectors: &[DVec3]) -> Vec<f64> {
-    vectors.iter().flat_map(|vector| vector.to_array()).collect()
+    vectors
+        .iter()
+        .flat_map(|vector| vector.to_array())
+        .collect()
 }
 
 /// A text file that grows by whole lines.

@@ -26,7 +26,10 @@ impl StoredRun {
         let folder = RunFolder::new(path);
         let contents = folder.contents().map_err(|error| error.to_string())?;
         if contents != Contents::Run {
-            return Err(format!("{} holds no run (it has no manifest.json)", path.display()));
+            return Err(format!(
+                "{} holds no run (it has no manifest.json)",
+                path.display()
+            ));
         }
         StoredRun::read(folder).map_err(|error| error.to_string())
     }
@@ -36,7 +39,9 @@ impl StoredRun {
         let damaged = |what: &str| IoError::damaged(&path, format!("it has no {what}"));
         let manifest: serde_json::Value = serde_json::from_str(&folder.read_text("manifest.json")?)
             .map_err(|error| IoError::damaged(&path, error.to_string()))?;
-        let names = manifest["objects"].as_array().ok_or_else(|| damaged("objects"))?;
+        let names = manifest["objects"]
+            .as_array()
+            .ok_or_else(|| damaged("objects"))?;
         let topology = TensorFile::read(&folder.file("topology.safetensors"))?;
         let mut objects = Vec::new();
         for name in names.iter().filter_map(|name| name.as_str()) {
@@ -50,8 +55,13 @@ impl StoredRun {
                 ..ObjectTopology::default()
             });
         }
-        let scene = manifest["scene"].as_str().ok_or_else(|| damaged("scene"))?.to_owned();
-        let frame_rate = manifest["frame_rate"].as_f64().ok_or_else(|| damaged("frame_rate"))?;
+        let scene = manifest["scene"]
+            .as_str()
+            .ok_or_else(|| damaged("scene"))?
+            .to_owned();
+        let frame_rate = manifest["frame_rate"]
+            .as_f64()
+            .ok_or_else(|| damaged("frame_rate"))?;
         let start_frame = manifest["start_frame"].as_u64().unwrap_or(0);
         Ok(StoredRun {
             scene,

@@ -109,98 +109,99 @@ fn only_the_duration_may_differ_between_runs_of_one_scene() {
     assert_ne!(identity(&[]), identity(&["parameters.n=12"]));
 }
 
+/// What is replaced in the scene, by what, and what the report must say.
+const MISTAKES: [(&str, &str, &[&str]); 17] = [
+    (
+        "vertices =",
+        "verticees =",
+        &[
+            "test.toml:14:1",
+            "unknown key `verticees`",
+            "did you mean `vertices`?",
+            "`object.cloth.vertices` is missing",
+        ],
+    ),
+    (
+        "\"150 g/m^2\"",
+        "\"150 g/m\"",
+        &["test.toml:8:16", "measured in kg/m^2, not in kg/m"],
+    ),
+    (
+        "\"150 g/m^2\"",
+        "\"150 gg/m^2\"",
+        &["test.toml:8:16", "`gg` is no known unit"],
+    ),
+    (
+        "\"150 g/m^2\"",
+        "-1",
+        &["test.toml:8:16", "must be above 0"],
+    ),
+    (
+        "\"cloth-grid\"",
+        "\"cloth-gird\"",
+        &["test.toml:12:8", "did you mean \"cloth-grid\"?"],
+    ),
+    (
+        "kind = \"cloth-grid\"\n",
+        "",
+        &["`object.cloth.kind` is missing", "one of \"cloth-grid\""],
+    ),
+    (
+        "[\"$width\", \"$half\"]",
+        "[1]",
+        &["test.toml:13:8", "must have 2 values"],
+    ),
+    (
+        "[\"$width\", \"$half\"]",
+        "3",
+        &["test.toml:13:8", "a list of 2 values, not a whole number"],
+    ),
+    (
+        "\"$width\", ",
+        "\"$widht\", ",
+        &["test.toml:13:9", "did you mean `width`"],
+    ),
+    (
+        "= $width / 2",
+        "= $width + 2*s",
+        &["test.toml:6:8", "m and s cannot be added"],
+    ),
+    (
+        "= $width / 2",
+        "= $half / 2",
+        &["test.toml:6:8", "depends on itself"],
+    ),
+    (
+        "{ group = \"left\" }",
+        "{}",
+        &["test.toml:18:6", "exactly one key"],
+    ),
+    (
+        "{ group = \"left\" }",
+        "{ groop = \"left\" }",
+        &["test.toml:18:8", "did you mean `group`"],
+    ),
+    (
+        "duration = \"1 s\"",
+        "duration = inf",
+        &["test.toml:2:21", "not a finite number"],
+    ),
+    (
+        "[pin.left]",
+        "[pin.\"a/b\"]",
+        &["test.toml:16:6", "`a/b` cannot be a name"],
+    ),
+    (
+        "\"parameters.n\" = 4",
+        "\"parameters.m\" = 4",
+        &["test.toml:22:1", "no parameter `m`"],
+    ),
+    ("[pin.left]", "[pin.left", &["test.toml:16:10", "not TOML"]),
+];
+
 #[test]
 fn each_mistake_is_reported_with_place_text_and_advice() {
-    // What is replaced, by what, and what the report must say.
-    let cases: [(&str, &str, &[&str]); 17] = [
-        (
-            "vertices =",
-            "verticees =",
-            &[
-                "test.toml:14:1",
-                "unknown key `verticees`",
-                "did you mean `vertices`?",
-                "`object.cloth.vertices` is missing",
-            ],
-        ),
-        (
-            "\"150 g/m^2\"",
-            "\"150 g/m\"",
-            &["test.toml:8:16", "measured in kg/m^2, not in kg/m"],
-        ),
-        (
-            "\"150 g/m^2\"",
-            "\"150 gg/m^2\"",
-            &["test.toml:8:16", "`gg` is no known unit"],
-        ),
-        (
-            "\"150 g/m^2\"",
-            "-1",
-            &["test.toml:8:16", "must be above 0"],
-        ),
-        (
-            "\"cloth-grid\"",
-            "\"cloth-gird\"",
-            &["test.toml:12:8", "did you mean \"cloth-grid\"?"],
-        ),
-        (
-            "kind = \"cloth-grid\"\n",
-            "",
-            &["`object.cloth.kind` is missing", "one of \"cloth-grid\""],
-        ),
-        (
-            "[\"$width\", \"$half\"]",
-            "[1]",
-            &["test.toml:13:8", "must have 2 values"],
-        ),
-        (
-            "[\"$width\", \"$half\"]",
-            "3",
-            &["test.toml:13:8", "a list of 2 values, not a whole number"],
-        ),
-        (
-            "\"$width\", ",
-            "\"$widht\", ",
-            &["test.toml:13:9", "did you mean `width`"],
-        ),
-        (
-            "= $width / 2",
-            "= $width + 2*s",
-            &["test.toml:6:8", "m and s cannot be added"],
-        ),
-        (
-            "= $width / 2",
-            "= $half / 2",
-            &["test.toml:6:8", "depends on itself"],
-        ),
-        (
-            "{ group = \"left\" }",
-            "{}",
-            &["test.toml:18:6", "exactly one key"],
-        ),
-        (
-            "{ group = \"left\" }",
-            "{ groop = \"left\" }",
-            &["test.toml:18:8", "did you mean `group`"],
-        ),
-        (
-            "duration = \"1 s\"",
-            "duration = inf",
-            &["test.toml:2:21", "not a finite number"],
-        ),
-        (
-            "[pin.left]",
-            "[pin.\"a/b\"]",
-            &["test.toml:16:6", "`a/b` cannot be a name"],
-        ),
-        (
-            "\"parameters.n\" = 4",
-            "\"parameters.m\" = 4",
-            &["test.toml:22:1", "no parameter `m`"],
-        ),
-        ("[pin.left]", "[pin.left", &["test.toml:16:10", "not TOML"]),
-    ];
-    for (from, to, expected) in cases {
+    for (from, to, expected) in MISTAKES {
         let report = mistakes(from, to);
         for words in expected {
             assert!(
