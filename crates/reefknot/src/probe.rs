@@ -98,7 +98,10 @@ impl Probe {
                 None => vec![f64::NAN; 3],
             },
             What::Energy(kind) => {
-                let energies = crate::certify::energies(model, state);
+                let energies = match step {
+                    Some(step) => step.report.energy_j,
+                    None => crate::certify::energies(model, state),
+                };
                 vec![match kind {
                     EnergyKind::Kinetic => energies.kinetic,
                     EnergyKind::Elastic => energies.elastic,
