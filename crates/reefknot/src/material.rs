@@ -11,7 +11,8 @@ use crate::scene::tables::Material;
 use crate::scene::tree::{self, Node, Value};
 use crate::units::did_you_mean;
 
-const PRESETS: &str = include_str!("../../../assets/materials.toml");
+/// The scene tables of the preset materials.
+pub const PRESETS: &str = include_str!("../../../assets/materials.toml");
 
 /// The materials that a scene can name as `preset`.
 pub static PRESET_MATERIALS: LazyLock<Named<Material>> = LazyLock::new(|| {

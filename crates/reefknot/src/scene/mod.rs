@@ -140,6 +140,9 @@ pub fn json_schema() -> serde_json::Value {
 pub fn reference() -> String {
     let mut text = String::from(REFERENCE_HEAD);
     SceneTables::table_shape().reference("", &mut text);
+    text += "\n## Material presets\n```toml\n";
+    text += crate::material::PRESETS;
+    text += "```\n";
     text
 }
 

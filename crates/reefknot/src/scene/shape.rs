@@ -86,8 +86,6 @@ pub enum Shape {
     Quantity(&'static str),
     /// Any text
     Text,
-    /// The name of something else in the scene, such as a material
-    Name(&'static str),
     /// One of these words, each with what it means
     Choice(Vec<(&'static str, &'static str)>),
     /// Several of the same kind
@@ -153,7 +151,6 @@ impl Shape {
             Shape::Number => "number".into(),
             Shape::Quantity(unit) => (*unit).into(),
             Shape::Text => "text".into(),
-            Shape::Name(what) => format!("name of a {what}"),
             Shape::Choice(words) => {
                 let words: Vec<String> = words
                     .iter()
@@ -184,7 +181,7 @@ impl Shape {
                 schema["anyOf"][0]["description"] = json!(unit);
                 schema
             }
-            Shape::Text | Shape::Name(_) => json!({ "type": "string" }),
+            Shape::Text => json!({ "type": "string" }),
             Shape::Choice(words) => {
                 let words: Vec<&str> = words.iter().map(|word| word.0).collect();
                 json!({ "anyOf": [{ "enum": words }, { "type": "string", "pattern": "^\\$" }] })
@@ -240,7 +237,7 @@ fn object<'a>(keys: impl Iterator<Item = &'a KeyShape>) -> Json {
     let mut required = Vec::new();
     for key in keys {
         let mut schema = key.shape.schema(key.bounds);
-        schema["description"] = json!(key.doc.trim());
+        schema["description"] = json!(one_line(key.doc));
         if let Some(default) = key.default {
             schema["x-default"] = json!(default);
         }
@@ -263,7 +260,7 @@ impl TableShape {
     pub fn schema(&self) -> Json {
         let Some(variants) = &self.variants else {
             let mut schema = object(self.keys.iter());
-            schema["description"] = json!(self.doc.trim());
+            schema["description"] = json!(one_line(self.doc));
             return schema;
         };
         let alternatives: Vec<Json> = variants
@@ -275,24 +272,24 @@ impl TableShape {
                 if let Some(required) = schema["required"].as_array_mut() {
                     required.insert(0, json!(variants.tag));
                 }
-                schema["description"] = json!(table.doc.trim());
+                schema["description"] = json!(one_line(table.doc));
                 schema
             })
             .collect();
-        json!({ "description": self.doc.trim(), "oneOf": alternatives })
+        json!({ "description": one_line(self.doc), "oneOf": alternatives })
     }
 
     /// This table's part of the reference page, followed by the tables inside.
     pub fn reference(&self, path: &str, text: &mut String) {
         if !path.is_empty() {
-            *text += &format!("\n## `{path}`\n{}\n", self.doc.trim());
+            *text += &format!("\n## `{path}`\n{}\n", one_line(self.doc));
         }
         key_table(&self.keys, text);
         if let Some(variants) = &self.variants {
-            *text += &format!("\n`{}`: {}\n", variants.tag, variants.doc.trim());
+            *text += &format!("\n`{}`: {}\n", variants.tag, one_line(variants.doc));
             for (value, table) in &variants.list {
                 let tag = variants.tag;
-                *text += &format!("\n### `{tag} = \"{value}\"`\n{}\n", table.doc.trim());
+                *text += &format!("\n### `{tag} = \"{value}\"`\n{}\n", one_line(table.doc));
                 key_table(&table.keys, text);
             }
         }
@@ -328,12 +325,17 @@ impl Shape {
             Shape::Choice(words) if words.iter().any(|word| !word.1.is_empty()) => {
                 *text += &format!("\n`{path}`:\n");
                 for (word, meaning) in words {
-                    *text += &format!("- `\"{word}\"`: {}\n", meaning.trim());
+                    *text += &format!("- `\"{word}\"`: {}\n", one_line(meaning));
                 }
             }
             _ => {}
         }
     }
+}
+
+/// A doc comment as one line.
+fn one_line(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn key_table(keys: &[KeyShape], text: &mut String) {
@@ -352,7 +354,7 @@ fn key_table(keys: &[KeyShape], text: &mut String) {
         if !bounds.is_empty() {
             kind += &format!(" ({bounds})");
         }
-        let doc = key.doc.trim().replace('\n', " ").replace('|', "\\|");
+        let doc = one_line(key.doc).replace('|', "\\|");
         *text += &format!("| `{}` | {kind} | {default} | {doc} |\n", key.name);
     }
 }

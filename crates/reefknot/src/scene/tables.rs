@@ -124,7 +124,7 @@ table! {
 table! {
     /// What something is made of. A preset gives every value that is not written here.
     pub struct Material derive Default {
-        /// A material of the table in the documentation: "cotton", "silk", "denim" or "nylon".
+        /// A material of the list at the end of this page: "cotton", "silk", "denim" or "nylon".
         preset: Option<Placed<String>>,
         /// Young's modulus.
         young: Option<Pressure> [POSITIVE],
