@@ -1,8 +1,10 @@
 //! The numeric Cholesky factorization of one body, `P A Pᵀ = L Lᵀ`, and solves with it.
 //!
-//! Multifrontal over the supernodes of [`Symbolic`], with the dense kernels of faer. Its sparse
-//! factorization, which goes through the supernodes on one thread, takes two to three times as long on
-//! cloth, as measured by the example `factor_bench`. All buffers are kept between factorizations.
+//! Multifrontal over the supernodes of [`Symbolic`], with the dense kernels of faer. The sparse
+//! factorization of faer goes through the supernodes one by one: on one thread it is about as fast
+//! for the same order, but a second thread does not help it, while branches of the tree run side by
+//! side here (measure with the example `factor_bench`). All buffers are kept between
+//! factorizations.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ use crate::order::nested_dissection;
 
 /// Supernodes are merged with their parent if the merged one has at most so many nodes and at most
 /// such a share of stored zeros: dense kernels like wide fronts. Measured on cloth.
-const MERGE: [(usize, f64); 4] = [(4, 0.7), (8, 0.4), (16, 0.2), (usize::MAX, 0.05)];
+const MERGE: [(usize, f64); 4] = [(8, 0.5), (16, 0.3), (32, 0.15), (usize::MAX, 0.08)];
 
 /// A subtree is a task of the first stage if its share of the operations is at most one in this.
 const SUBTREES: f64 = 24.0;

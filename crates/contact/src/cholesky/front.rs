@@ -31,6 +31,14 @@ pub(super) fn zeros(buffer: &mut Vec<f64>, length: usize) -> Result<(), FactorEr
     Ok(())
 }
 
+/// Sets the lower triangle of an update to zero.
+fn clear_lower(update: &mut [f64], size: usize) {
+    let columns = update.chunks_exact_mut(size.max(1)).take(size);
+    for (k, column) in columns.enumerate() {
+        column[k..].fill(0.0);
+    }
+}
+
 /// A task at work.
 pub(super) struct Task<'a> {
     pub(super) symbolic: &'a Symbolic,
@@ -57,8 +65,10 @@ impl Task<'_> {
         zeros(&mut front.panel, (width + border) * width)?;
         self.gather_matrix(supernode, &mut front.panel);
         let leaf = supernode.children.is_empty();
-        if !leaf || front.update.len() < border * border {
+        if front.update.len() < border * border {
             zeros(&mut front.update, border * border)?;
+        } else if !leaf {
+            clear_lower(&mut front.update, border);
         }
         for &child in &self.symbolic.children[supernode.children.clone()] {
             let child = child as usize;
