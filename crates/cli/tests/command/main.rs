@@ -1,0 +1,12 @@
+//! The command as a user meets it: the real program, in folders of its own, each call bounded in
+//! time.
+#![cfg(unix)]
+
+#[cfg(test)]
+mod commands;
+#[cfg(test)]
+mod common;
+#[cfg(test)]
+mod output;
+#[cfg(test)]
+mod stops;

@@ -1,0 +1,125 @@
+//! What the program prints.
+
+use serde_json::Value as Json;
+
+use crate::common::{Place, TINY};
+
+/// The keys of the summary, as the contract has them.
+const KEYS: [&str; 32] = [
+    "scene",
+    "version",
+    "isa",
+    "method",
+    "solver",
+    "threads",
+    "steps",
+    "halved_steps",
+    "failsafe_steps",
+    "certified_steps",
+    "h",
+    "frames",
+    "simulated_s",
+    "wall_s",
+    "cpu_s",
+    "wall_per_step_s",
+    "phases_s",
+    "nodes",
+    "dofs",
+    "elements",
+    "contacts",
+    "iterations",
+    "intersections",
+    "min_gap_m",
+    "contact_error_m",
+    "momentum_error_m",
+    "nonlinear_error_m",
+    "max_stretch",
+    "energy_j",
+    "probes",
+    "state_hash",
+    "peak_rss_bytes",
+];
+
+fn keys(value: &Json) -> Vec<&str> {
+    let table = value.as_object().unwrap();
+    table.keys().map(String::as_str).collect()
+}
+
+#[test]
+fn the_summary_is_the_last_line_and_has_the_keys_of_the_contract() {
+    let place = Place::new();
+    let ran = place.expect(0, &TINY, &["--out", "a", "--summary", "json"]);
+    assert!(
+        ran.stdout.lines().count() > 1,
+        "a result for people comes first"
+    );
+    let summary = ran.summary();
+    assert_eq!(keys(&summary), KEYS);
+    assert_eq!(
+        keys(&summary["phases_s"]),
+        [
+            "detect", "assemble", "linear", "contact", "gate", "certify", "write"
+        ]
+    );
+    assert_eq!(
+        keys(&summary["energy_j"]),
+        [
+            "kinetic",
+            "elastic",
+            "gravity",
+            "work",
+            "viscous",
+            "contact",
+            "numerical"
+        ]
+    );
+    for series in [
+        "wall_per_step_s",
+        "contacts",
+        "iterations",
+        "momentum_error_m",
+    ] {
+        assert_eq!(keys(&summary[series]), ["mean", "max"]);
+    }
+    assert_eq!(summary["solver"], "none");
+    assert_eq!(summary["frames"], 24);
+    assert_eq!(summary["intersections"], Json::Null);
+    assert_eq!(keys(&summary["probes"]), ["corner", "pull"]);
+}
+
+#[test]
+fn quiet_prints_the_summary_and_nothing_else() {
+    let place = Place::new();
+    let ran = place.expect(0, &TINY, &["--out", "a", "--summary", "json", "--quiet"]);
+    assert_eq!(ran.stdout.lines().count(), 1);
+    assert_eq!(keys(&ran.summary()), KEYS);
+    assert_eq!(ran.stderr, "");
+    let ran = place.expect(0, &TINY, &["--out", "b", "--quiet"]);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn the_summary_of_a_finished_run_is_that_of_the_run() {
+    let place = Place::new();
+    let first = place.finish(&TINY, &["--out", "a"]);
+    let again = place.finish(&TINY, &["--out", "a", "--resume"]);
+    for key in KEYS
+        .iter()
+        .filter(|key| !["wall_s", "peak_rss_bytes"].contains(key))
+    {
+        assert_eq!(first[key], again[key], "{key}");
+    }
+}
+
+#[test]
+fn the_result_does_not_depend_on_the_threads() {
+    let place = Place::new();
+    let flag = ["run", "flag", "--quick"];
+    let hashes = ["1", "2", "3"].map(|threads| {
+        let hash = place.hash(&flag, &["--out", threads, "--threads", threads]);
+        crate::common::same_run(&place.path(threads), &place.path("1"));
+        hash
+    });
+    assert_eq!(hashes[0], hashes[1]);
+    assert_eq!(hashes[0], hashes[2]);
+}
