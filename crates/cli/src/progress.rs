@@ -128,9 +128,10 @@ fn draw(shared: &Shared) {
     let pause = if terminal { REDRAW_EVERY } else { LINE_EVERY };
     let mut status = shared.status.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
+        // The end may have come before anybody waited for it.
         let (next, _) = shared
             .wake
-            .wait_timeout(status, pause)
+            .wait_timeout_while(status, pause, |status| !status.done)
             .unwrap_or_else(PoisonError::into_inner);
         status = next;
         // Nobody reads the progress if standard error is closed: that is no reason to stop.
@@ -175,5 +176,40 @@ pub(crate) fn clock(seconds: f64) -> String {
             (s / 3600.0).floor(),
             (s % 3600.0 / 60.0).floor()
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_ends_at_once_does_not_wait_for_the_next_line() {
+        let began = Instant::now();
+        for _ in 0..300 {
+            let mut terminal = Terminal {
+                quiet: false,
+                signal: Arc::default(),
+                shared: Arc::default(),
+                thread: None,
+            };
+            terminal.start(0, 1);
+            terminal.finish();
+            assert!(began.elapsed() < LINE_EVERY);
+        }
+    }
+
+    #[test]
+    fn a_line_has_a_percentage_and_comes_at_least_every_30_seconds() {
+        assert!(LINE_EVERY <= Duration::from_secs(30));
+        let mut status = Status {
+            step: 7,
+            steps: 100,
+            ..Status::default()
+        };
+        assert!(line(&status).starts_with("  7%  step 7 of 100"));
+        // Also before the first step, and of a run without steps.
+        (status.step, status.steps) = (0, 0);
+        assert!(line(&status).contains("  0%"));
     }
 }
