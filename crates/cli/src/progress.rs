@@ -40,13 +40,14 @@ struct Status {
 }
 
 impl Terminal {
-    /// A watcher that also listens to Ctrl-C and SIGTERM; a second one ends the program at once.
+    /// A watcher that also listens to Ctrl-C and SIGTERM; a second one, of either
+    /// kind, ends the program at once.
     pub(crate) fn new(quiet: bool) -> std::io::Result<Terminal> {
         let signal = Arc::new(AtomicUsize::new(0));
+        let once = Arc::new(AtomicBool::new(false));
         for (number, code) in [(SIGINT, 130), (SIGTERM, 75)] {
-            let twice = Arc::new(AtomicBool::new(false));
-            signal_hook::flag::register_conditional_shutdown(number, code, twice.clone())?;
-            signal_hook::flag::register(number, twice)?;
+            signal_hook::flag::register_conditional_shutdown(number, code, once.clone())?;
+            signal_hook::flag::register(number, once.clone())?;
             signal_hook::flag::register_usize(number, signal.clone(), number as usize)?;
         }
         Ok(Terminal {

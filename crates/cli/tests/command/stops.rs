@@ -61,3 +61,33 @@ fn every_call_within_a_time_limit_gets_somewhere() {
         hash
     );
 }
+
+#[test]
+fn a_second_signal_of_either_kind_ends_a_long_step_at_once() {
+    // A single step of this takes about a second.
+    let slow = [
+        "run",
+        "flag",
+        "--quick",
+        "--set",
+        "parameters.n=200",
+        "--threads",
+        "1",
+        "--quiet",
+    ];
+    for (first, second, code) in [
+        ("-TERM", "-TERM", 75),
+        ("-TERM", "-INT", 130),
+        ("-INT", "-TERM", 75),
+    ] {
+        let place = Place::new();
+        let mut running = place.start(&slow);
+        running.wait_for(&place.path("runs/flag/checkpoints/000000000.safetensors"));
+        running.signal(first);
+        running.signal(second);
+        let ran = running.wait();
+        assert_eq!(ran.code, Some(code), "{first} {second}: {ran:#?}");
+        let log = std::fs::read_to_string(place.path("runs/flag/run.jsonl")).unwrap();
+        assert_eq!(log, "", "the step was finished first");
+    }
+}
