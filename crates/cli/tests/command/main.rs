@@ -7,6 +7,8 @@ mod commands;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod folders;
+#[cfg(test)]
 mod output;
 #[cfg(test)]
 mod stops;

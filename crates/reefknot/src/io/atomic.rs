@@ -46,7 +46,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8], durable: bool) -> Result<(), 
 /// [`IoError::Read`] if the folder cannot be listed, [`IoError::Write`] if a file cannot be
 /// removed.
 pub fn remove_leftovers(folder: &Path) -> Result<usize, IoError> {
-    remove_files(folder, |name| name.ends_with(TEMPORARY_SUFFIX))
+    // Other programs have files that end in .tmp too.
+    remove_files(folder, |name| final_name(name) != name)
 }
 
 /// Removes the files (not the folders) of `folder` whose names are `unwanted`.
@@ -195,11 +196,14 @@ mod tests {
     #[test]
     fn leftovers_are_removed_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["a.bin", "a.bin.12.tmp", "tmp"] {
+        for name in ["a.bin", "a.bin.12.tmp", "notes.tmp", "tmp"] {
             fs::write(folder.path().join(name), b"x").unwrap();
         }
         fs::create_dir(folder.path().join("folder.tmp")).unwrap();
         assert_eq!(remove_leftovers(folder.path()).unwrap(), 1);
-        assert_eq!(names(folder.path()), ["a.bin", "folder.tmp", "tmp"]);
+        assert_eq!(
+            names(folder.path()),
+            ["a.bin", "folder.tmp", "notes.tmp", "tmp"]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The folder of a run: what is in it, and how each file is written so that the folder opens
 //! whatever the moment of a crash.
 //!
-//! `manifest.json` is written last when a run begins: a folder without it holds no run yet. Frames
+//! `.lock` is the first file of a run, `manifest.json` the last that is written before it begins. Frames
 //! and checkpoints appear whole or not at all; `run.jsonl` and `probes.csv` grow by whole lines and
 //! are on disk before a checkpoint that counts on them.
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 
 use super::IoError;
-use super::atomic::{remove_leftovers, write_atomically};
+use super::atomic::{final_name, remove_leftovers, write_atomically};
 use super::tensors::TensorFile;
 use crate::integrate::Step;
 use crate::model::Model;
@@ -24,25 +24,32 @@ pub const FORMAT_VERSION: u64 = 1;
 /// How many checkpoints are kept.
 const CHECKPOINTS_KEPT: usize = 3;
 
-/// Everything that a run writes, except exports.
-const OWN_ENTRIES: [&str; 9] = [
+/// The files that a run writes, except frames, checkpoints and exports.
+const OWN_FILES: [&str; 5] = [
     "manifest.json",
     "scene.toml",
-    "inputs",
     "run.jsonl",
     "probes.csv",
     "topology.safetensors",
-    "frames",
-    "checkpoints",
-    ".lock",
 ];
+
+/// The folders of numbered files.
+const NUMBERED: [&str; 2] = ["frames", "checkpoints"];
+
+/// Held while a process writes. It is the first file of a run: what stands in a folder without it
+/// and without a manifest was not written by a run.
+const LOCK: &str = ".lock";
+
+/// There while a run is removed, so that what is left of it is not taken for a run.
+const REMOVING: &str = ".removing";
 
 /// What a folder holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// Nothing, or the beginnings of a run that never took a step.
+    /// Nothing, the beginnings of a run that never took a step, or what is left of one that was
+    /// being removed.
     Nothing,
-    /// A run.
+    /// A run, perhaps a damaged one.
     Run,
     /// Something else, such as this file.
     Foreign(String),
@@ -75,13 +82,13 @@ impl RunFolder {
     /// The file of a frame.
     #[must_use]
     pub fn frame(&self, frame: u64) -> PathBuf {
-        self.root.join(format!("frames/{frame:05}.safetensors"))
+        self.file(&numbered_name("frames", frame))
     }
 
     /// The file of the checkpoint after a step.
     #[must_use]
     pub fn checkpoint(&self, step: u64) -> PathBuf {
-        self.root.join(format!("checkpoints/{step:09}.safetensors"))
+        self.file(&numbered_name("checkpoints", step))
     }
 
     /// What the folder holds.
@@ -96,20 +103,33 @@ impl RunFolder {
             }
             Err(error) => return Err(IoError::read(&self.root, error)),
         };
-        let mut contents = Contents::Nothing;
+        let mut names = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|error| IoError::read(&self.root, error))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name == "manifest.json" {
-                return Ok(Contents::Run);
-            }
-            let own =
-                OWN_ENTRIES.contains(&name.as_str()) || name == "export" || name.ends_with(".tmp");
-            if !own {
-                contents = Contents::Foreign(name);
-            }
+            names.push(entry.file_name().to_string_lossy().into_owned());
         }
-        Ok(contents)
+        names.sort();
+        let has = |name: &str| names.iter().any(|other| other == name);
+        if has(REMOVING) {
+            return Ok(Contents::Nothing);
+        }
+        let results = !self.frames()?.is_empty() || !self.checkpoints()?.is_empty();
+        if results || (has("manifest.json") && (has(LOCK) || self.manifest_is_own())) {
+            return Ok(Contents::Run);
+        }
+        let own = |name: &str| match name {
+            LOCK | "export" => true,
+            _ => has(LOCK) && is_own(name),
+        };
+        let foreign = names.iter().find(|name| !own(name));
+        Ok(foreign.map_or(Contents::Nothing, |name| Contents::Foreign(name.clone())))
+    }
+
+    /// Whether the manifest is that of a run: other programs have files of this name too.
+    fn manifest_is_own(&self) -> bool {
+        let text = self.read_text("manifest.json").unwrap_or_default();
+        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        manifest["format_version"].is_u64()
     }
 
     /// Keeps other processes from writing here for as long as the file is held; the system lets
@@ -118,7 +138,7 @@ impl RunFolder {
     /// # Errors
     /// If another process has it, or the folder cannot be written.
     pub fn lock(&self) -> Result<File, IoError> {
-        let path = self.file(".lock");
+        let path = self.file(LOCK);
         fs::create_dir_all(&self.root).map_err(|error| IoError::write(&self.root, error))?;
         let file = OpenOptions::new()
             .create(true)
@@ -141,17 +161,23 @@ impl RunFolder {
     /// # Errors
     /// If a file cannot be removed.
     pub fn clear(&self) -> Result<(), IoError> {
-        // The manifest goes first: what is left without it is no run.
-        for name in OWN_ENTRIES.iter().filter(|name| **name != ".lock") {
-            let path = self.file(name);
-            let result = match fs::symlink_metadata(&path) {
-                Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(&path),
-                Ok(_) => fs::remove_file(&path),
-                Err(_) => continue,
-            };
-            result.map_err(|error| IoError::write(&path, error))?;
+        let removing = self.file(REMOVING);
+        File::create(&removing).map_err(|error| IoError::write(&removing, error))?;
+        for name in OWN_FILES {
+            remove_if_there(&self.file(name))?;
         }
-        Ok(())
+        for folder in NUMBERED {
+            for number in self.numbered(folder)? {
+                remove_if_there(&self.file(&numbered_name(folder, number)))?;
+            }
+            let folder = self.file(folder);
+            if folder.is_dir() {
+                remove_leftovers(&folder)?;
+            }
+            // A folder that still holds something holds somebody else's.
+            let _ = fs::remove_dir(&folder);
+        }
+        remove_if_there(&removing)
     }
 
     /// Makes the folders, and removes halves of files that a crash has left.
@@ -159,7 +185,7 @@ impl RunFolder {
     /// # Errors
     /// If they cannot be made.
     pub fn prepare(&self) -> Result<(), IoError> {
-        for name in ["frames", "checkpoints"] {
+        for name in NUMBERED {
             let path = self.file(name);
             fs::create_dir_all(&path).map_err(|error| IoError::write(&path, error))?;
             remove_leftovers(&path)?;
@@ -257,7 +283,8 @@ impl RunFolder {
             let name = entry.file_name().to_string_lossy().into_owned();
             let stem = name.strip_suffix(".safetensors");
             let number: Option<u64> = stem.and_then(|stem| stem.parse().ok());
-            numbers.extend(number);
+            let own = |number: &u64| numbered_name(folder, *number) == format!("{folder}/{name}");
+            numbers.extend(number.filter(own));
         }
         numbers.sort_unstable();
         Ok(numbers)
@@ -309,6 +336,29 @@ impl RunFolder {
         let path = self.file(name);
         let bytes = fs::read(&path).map_err(|error| IoError::read(&path, error))?;
         String::from_utf8(bytes).map_err(|_| IoError::damaged(&path, "it is not text"))
+    }
+}
+
+/// The name of a numbered file, within the folder of the run.
+fn numbered_name(folder: &str, number: u64) -> String {
+    match folder {
+        "checkpoints" => format!("{folder}/{number:09}.safetensors"),
+        _ => format!("{folder}/{number:05}.safetensors"),
+    }
+}
+
+/// Whether a run writes an entry of this name into its folder.
+fn is_own(name: &str) -> bool {
+    let name = final_name(name);
+    name == "inputs" || OWN_FILES.contains(&name) || NUMBERED.contains(&name)
+}
+
+fn remove_if_there(path: &Path) -> Result<(), IoError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(IoError::write(path, error))
+        }
+        _ => Ok(()),
     }
 }
 

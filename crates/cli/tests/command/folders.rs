@@ -1,0 +1,186 @@
+//! Where a run may write, and what it leaves alone.
+
+use std::fs;
+
+use crate::common::{Place, TINY, files, same_run};
+
+#[test]
+fn resume_starts_in_an_empty_folder_and_is_done_in_a_finished_one() {
+    let place = Place::new();
+    let hash = place.hash(&TINY, &["--out", "whole"]);
+    fs::create_dir(place.path("a")).unwrap();
+    assert_eq!(place.hash(&TINY, &["--out", "a", "--resume"]), hash);
+    let before = files(&place.path("a/frames"));
+    let ran = place.expect(0, &TINY, &["--out", "a", "--resume", "--summary", "json"]);
+    ran.says("was done already");
+    assert_eq!(ran.summary()["state_hash"], hash.as_str());
+    assert_eq!(files(&place.path("a/frames")), before);
+    same_run(&place.path("a"), &place.path("whole"));
+}
+
+#[test]
+fn a_run_can_be_made_longer_with_other_threads() {
+    let place = Place::new();
+    let hash = place.hash(&TINY, &["--out", "whole", "--frames", "30"]);
+    place.expect(0, &TINY, &["--out", "a", "--threads", "1"]);
+    let longer = ["--out", "a", "--resume", "--frames", "30", "--threads", "2"];
+    assert_eq!(place.hash(&TINY, &longer), hash);
+    same_run(&place.path("a"), &place.path("whole"));
+    place.expect(0, &["check", "a"], &[]);
+}
+
+#[test]
+fn a_run_is_neither_replaced_nor_continued_without_being_asked() {
+    let place = Place::new();
+    place.expect(0, &TINY, &["--out", "a"]);
+    let before = files(&place.path("a"));
+    let ran = place.expect(2, &TINY, &["--out", "a"]);
+    ran.says("a holds a run already")
+        .says("--resume")
+        .says("--overwrite");
+    assert_eq!(files(&place.path("a")), before);
+}
+
+#[test]
+fn overwriting_removes_the_old_run_and_nothing_else() {
+    let place = Place::new();
+    place.expect(0, &TINY, &["--out", "a", "--frames", "5"]);
+    let kept = [
+        "notes.txt",
+        "notes.tmp",
+        "frames/00001.png",
+        "frames/7.safetensors",
+        "export/a.obj",
+    ];
+    fs::create_dir(place.path("a/export")).unwrap();
+    for name in kept {
+        fs::write(place.path("a").join(name), "mine").unwrap();
+    }
+    place.expect(0, &TINY, &["--out", "a", "--overwrite", "--frames", "2"]);
+    for name in kept {
+        let text = fs::read_to_string(place.path("a").join(name)).unwrap();
+        assert_eq!(text, "mine", "{name}");
+    }
+    assert!(!place.path("a/frames/00003.safetensors").exists());
+    assert!(!place.path("a/checkpoints/000000025.safetensors").exists());
+    place.expect(0, &["check", "a"], &[]);
+}
+
+#[test]
+fn folders_with_somebody_elses_files_are_left_alone() {
+    let cases = [
+        // A scene beside which the run would be put: it would be removed as that of an old run.
+        "scene.toml",
+        "frames/00001.png",
+        // A file that other programs have too.
+        "manifest.json",
+        "inputs/mesh.obj",
+        "checkpoints/model.bin",
+        "notes.txt",
+        "notes.tmp",
+        "run.jsonl",
+    ];
+    for name in cases {
+        let place = Place::new();
+        let path = place.path("a").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "{\"name\": \"mine\"}").unwrap();
+        for how in [&[][..], &["--overwrite"], &["--resume"]] {
+            let ran = place.expect(2, &TINY, &[&["--out", "a"], how].concat());
+            ran.says("a holds `").says(name.split('/').next().unwrap());
+            let found = files(&place.path("a"));
+            assert_eq!(found.len(), 1, "{name} {how:?}: {found:?}");
+            assert_eq!(found[0].1, b"{\"name\": \"mine\"}");
+        }
+    }
+}
+
+#[test]
+fn a_removal_that_was_cut_short_is_finished() {
+    let place = Place::new();
+    let hash = place.hash(&TINY, &["--out", "whole"]);
+    place.expect(
+        0,
+        &TINY,
+        &["--out", "a", "--frames", "9", "--set", "seed=1"],
+    );
+    fs::write(place.path("a/.removing"), "").unwrap();
+    fs::remove_file(place.path("a/manifest.json")).unwrap();
+    fs::remove_file(place.path("a/scene.toml")).unwrap();
+    assert_eq!(place.hash(&TINY, &["--out", "a", "--resume"]), hash);
+    same_run(&place.path("a"), &place.path("whole"));
+}
+
+#[test]
+fn a_run_that_was_killed_while_it_began_is_begun_again() {
+    let place = Place::new();
+    let hash = place.hash(&TINY, &["--out", "whole"]);
+    fs::create_dir_all(place.path("a/frames")).unwrap();
+    for name in [
+        ".lock",
+        "scene.toml",
+        "probes.csv",
+        "topology.safetensors.12.tmp",
+    ] {
+        fs::write(place.path("a").join(name), "").unwrap();
+    }
+    assert_eq!(place.hash(&TINY, &["--out", "a"]), hash);
+    same_run(&place.path("a"), &place.path("whole"));
+    assert!(!place.path("a/topology.safetensors.12.tmp").exists());
+}
+
+#[test]
+fn two_processes_do_not_write_to_one_folder() {
+    let place = Place::new();
+    let long = [&TINY[..3], &["--frames", "100000", "--out", "a"]].concat();
+    let mut first = place.start(&long);
+    first.wait_for(&place.path("a/frames/00002.safetensors"));
+    for how in ["--resume", "--overwrite"] {
+        let ran = place.expect(2, &long, &[how]);
+        ran.says("another reefknot is writing to a");
+    }
+    place.expect(2, &long, &[]);
+    first.signal("-TERM");
+    let ran = first.wait();
+    assert_eq!(ran.code, Some(75), "{ran:#?}");
+    place.expect(0, &["check", "a"], &[]);
+}
+
+#[test]
+fn of_many_processes_that_start_at_once_one_runs_and_none_removes_its_work() {
+    let place = Place::new();
+    let hash = place.hash(&TINY, &["--out", "whole"]);
+    for round in 0..5 {
+        let out = format!("a{round}");
+        let start = [&TINY[..], &["--out", &out, "--quiet", "--summary", "json"]].concat();
+        let running: Vec<_> = (0..4).map(|_| place.start(&start)).collect();
+        let ran: Vec<_> = running.into_iter().map(|one| one.wait()).collect();
+        let codes: Vec<_> = ran.iter().filter_map(|one| one.code).collect();
+        assert_eq!(
+            codes.iter().filter(|code| **code == 0).count(),
+            1,
+            "{ran:#?}"
+        );
+        assert_eq!(
+            codes.iter().filter(|code| **code == 2).count(),
+            3,
+            "{ran:#?}"
+        );
+        same_run(&place.path(&out), &place.path("whole"));
+    }
+    assert_eq!(place.hash(&TINY, &["--out", "a0", "--resume"]), hash);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let place = Place::new();
+    fs::write(place.path("file"), "mine").unwrap();
+    for out in ["file", "file/a"] {
+        place.expect(2, &TINY, &["--out", out]).says(out);
+        assert_eq!(fs::read_to_string(place.path("file")).unwrap(), "mine");
+    }
+    // Not even the superuser makes folders here.
+    place
+        .expect(2, &TINY, &["--out", "/proc/reefknot"])
+        .says("/proc/reefknot");
+}
