@@ -139,9 +139,11 @@ pub fn run(
     let began = Instant::now();
     let refused = |error: IoError| RunError::Refused(error.to_string());
     let folder = RunFolder::new(&options.folder);
+    refuse_contents(&folder.contents().map_err(refused)?, &folder, options)?;
+    let _lock = folder.lock().map_err(refused)?;
+    // Another process may have come and gone before the lock was ours.
     let contents = folder.contents().map_err(refused)?;
     refuse_contents(&contents, &folder, options)?;
-    let _lock = folder.lock().map_err(refused)?;
     if contents == Contents::Run && !options.overwrite {
         refuse_other_scene(scene, &folder)?;
     } else {
@@ -209,9 +211,8 @@ fn refuse_other_scene(scene: &Scene, folder: &RunFolder) -> Result<(), RunError>
     let text = folder
         .read_text("scene.toml")
         .map_err(|error| refused(error.to_string()))?;
-    let manifest = folder
-        .read_text("manifest.json")
-        .map_err(|error| refused(error.to_string()))?;
+    // A lost or damaged manifest is written anew: the scene says whose run it is.
+    let manifest = folder.read_text("manifest.json").unwrap_or_default();
     let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap_or_default();
     if let Some(version) = manifest["format_version"].as_u64()
         && version > FORMAT_VERSION
