@@ -45,13 +45,12 @@ pub fn find(folder: &RunFolder, model: &Model) -> Result<ResumePoint, IoError> {
     let per_frame = model.clock.steps_per_frame;
 
     let mut chosen = None;
-    for step in folder.checkpoints()?.into_iter().rev() {
+    let checkpoints = folder.checkpoints()?;
+    for step in checkpoints.iter().rev().copied() {
         match folder.read_checkpoint(step, model.masses.len()) {
             Err(IoError::Damaged { path, reason }) => {
                 let name = path.display();
-                repairs.push(format!(
-                    "{name} was damaged ({reason}): went back to the one before"
-                ));
+                repairs.push(format!("{name} was damaged ({reason})"));
                 std::fs::remove_file(&path).map_err(|error| IoError::write(&path, error))?;
             }
             Err(error) => return Err(error),
@@ -63,6 +62,16 @@ pub fn find(folder: &RunFolder, model: &Model) -> Result<ResumePoint, IoError> {
                 }
             }
         }
+    }
+    match &chosen {
+        None if !steps.reports.is_empty() => {
+            repairs.push("no checkpoint can be used: the run starts again".to_owned());
+        }
+        Some((state, _)) if checkpoints.last() > Some(&state.step) => {
+            let name = folder.checkpoint(state.step);
+            repairs.push(format!("went back to {}", name.display()));
+        }
+        _ => {}
     }
     let (state, isa) = chosen.unwrap_or_else(|| (model.start.clone(), String::new()));
     let kept = state.step as usize;

@@ -7,6 +7,8 @@ mod commands;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod folders;
 #[cfg(test)]
 mod output;

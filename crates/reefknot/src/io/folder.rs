@@ -232,7 +232,8 @@ impl RunFolder {
         file.write(&self.frame(frame), false)
     }
 
-    /// Writes a checkpoint and removes the oldest beyond those kept.
+    /// Writes a checkpoint and removes the oldest beyond those kept. Later ones, which a repair went
+    /// back behind, are removed too: their logs were cut off, and they would count as the newest.
     ///
     /// # Errors
     /// If it cannot be written; older ones are untouched then.
@@ -247,9 +248,10 @@ impl RunFolder {
         let path = self.checkpoint(state.step);
         file.write(&path, true)?;
         let steps = self.checkpoints()?;
-        for step in steps.iter().rev().skip(CHECKPOINTS_KEPT) {
-            let path = self.checkpoint(*step);
-            fs::remove_file(&path).map_err(|error| IoError::write(&path, error))?;
+        let (kept, later) = steps.split_at(steps.partition_point(|step| *step <= state.step));
+        let older = kept.iter().rev().skip(CHECKPOINTS_KEPT);
+        for step in older.chain(later) {
+            remove_if_there(&self.checkpoint(*step))?;
         }
         Ok(path)
     }
