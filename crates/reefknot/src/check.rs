@@ -2,9 +2,10 @@
 
 use crate::integrate::{self, Scratch};
 use crate::io::IoError;
-use crate::io::folder::{Contents, RunFolder, frame_file};
+use crate::io::folder::{Contents, RunFolder, frame_file, topology_file};
 use crate::io::tensors::TensorFile;
 use crate::model::{Model, Object};
+use crate::report::StepReport;
 use crate::resume::{ProbeLog, StepLog};
 use crate::scene::{Scene, SceneRequest};
 use crate::state::State;
@@ -157,56 +158,116 @@ pub fn check_run(path: &std::path::Path) -> Result<Vec<Finding>, String> {
     let scene = Scene::read(&request).map_err(|problems| problems.to_string())?;
     let model = Model::build(&scene).map_err(|problems| problems.to_string())?;
     let mut findings = Vec::new();
-    let frames = check_frames(&folder, &mut findings).map_err(|error| error.to_string())?;
-    check_logs(&folder, &model, frames, &mut findings).map_err(|error| error.to_string())?;
+    check_manifest(&folder, &mut findings);
+    check_topology(&folder, &model, &mut findings);
+    check_frames_and_logs(&folder, &model, &mut findings).map_err(|error| error.to_string())?;
     repeat_steps(&folder, &scene, &model, &mut findings).map_err(|error| error.to_string())?;
     Ok(findings)
 }
 
-/// Whether every frame is whole and none is missing; returns how many there are.
-fn check_frames(folder: &RunFolder, findings: &mut Vec<Finding>) -> Result<u64, IoError> {
-    let frames = folder.frames()?;
-    let mut bad = 0;
-    for (expected, frame) in frames.iter().enumerate() {
-        if *frame != expected as u64 {
-            let sentence = format!(
-                "frame {expected} is missing; continue the run with --resume to make it again"
-            );
-            findings.push(finding(Severity::Wrong, sentence));
-            return Ok(expected as u64);
+/// Whether the manifest can be read.
+fn check_manifest(folder: &RunFolder, findings: &mut Vec<Finding>) {
+    let manifest = folder.read_text("manifest.json").and_then(|text| {
+        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        match manifest["format_version"].as_u64() {
+            Some(_) => Ok(()),
+            None => Err(IoError::damaged(
+                &folder.file("manifest.json"),
+                "it is no manifest of a run",
+            )),
         }
-        if let Err(error) = TensorFile::read(&folder.frame(*frame)) {
+    });
+    if let Err(error) = manifest {
+        findings.push(finding(Severity::Wrong, error.to_string()));
+    }
+}
+
+/// Whether the topology is that of the scene.
+fn check_topology(folder: &RunFolder, model: &Model, findings: &mut Vec<Finding>) {
+    let path = folder.file("topology.safetensors");
+    let result = TensorFile::read(&path).and_then(|stored| {
+        match topology_file(model).first_difference(&stored) {
+            None => Ok(()),
+            Some(name) => {
+                let reason = format!("`{name}` is not that of scene.toml");
+                Err(IoError::damaged(&path, reason))
+            }
+        }
+    });
+    if let Err(error) = result {
+        findings.push(finding(Severity::Wrong, error.to_string()));
+    }
+}
+
+/// Whether frames and logs are whole, and each covers what the others have.
+fn check_frames_and_logs(
+    folder: &RunFolder,
+    model: &Model,
+    findings: &mut Vec<Finding>,
+) -> Result<(), IoError> {
+    let steps = StepLog::read(folder)?;
+    let rows = ProbeLog::read(folder, model)?;
+    let frames = folder.frames()?;
+    let per_frame = model.clock.steps_per_frame;
+    let logs = [
+        ("run.jsonl", steps.reports.len() as u64, steps.is_torn()),
+        (
+            "probes.csv",
+            (rows.rows.len() as u64).saturating_sub(1),
+            rows.is_torn(),
+        ),
+    ];
+    let newest_frame = frames.last().copied().unwrap_or(0);
+    let logged = logs.iter().map(|(_, steps, _)| *steps).max().unwrap_or(0);
+    let checkpoint = folder.checkpoints()?.last().copied().unwrap_or(0);
+    let reached = logged.max(newest_frame * per_frame).max(checkpoint);
+    for (name, covered, is_torn) in logs {
+        let path = folder.file(name);
+        let shown = path.display();
+        let sentence = if is_torn {
+            format!("{shown} makes no sense after step {covered}; continue the run with --resume")
+        } else if covered < reached {
+            format!(
+                "{shown} ends at step {covered}, but the run was at step {reached}; continue it with --resume"
+            )
+        } else {
+            continue;
+        };
+        findings.push(finding(Severity::Wrong, sentence));
+    }
+    check_frames(folder, reached / per_frame, findings);
+    check_balance(model, &steps.reports, findings);
+    Ok(())
+}
+
+/// Whether every frame up to the last is there and whole.
+fn check_frames(folder: &RunFolder, last: u64, findings: &mut Vec<Finding>) {
+    let mut bad = 0;
+    for frame in 0..=last {
+        if let Err(error) = folder.read_frame(frame) {
             bad += 1;
-            findings.push(finding(Severity::Wrong, error.to_string()));
+            let missing = matches!(&error, IoError::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
+            let sentence = match missing {
+                true => format!(
+                    "{} is missing; continue the run with --resume to make it again",
+                    folder.frame(frame).display()
+                ),
+                false => error.to_string(),
+            };
+            findings.push(finding(Severity::Wrong, sentence));
         }
     }
     if bad == 0 {
-        let sentence = format!("{} frames, each with its checksum", frames.len());
+        let sentence = format!("{} frames, each with its checksum", last + 1);
         findings.push(finding(Severity::Good, sentence));
     }
-    Ok(frames.len() as u64)
 }
 
-/// Whether the logs cover every frame, and the energy balance closes.
-fn check_logs(
-    folder: &RunFolder,
-    model: &Model,
-    frames: u64,
-    findings: &mut Vec<Finding>,
-) -> Result<(), IoError> {
-    let steps = StepLog::read(folder)?.reports;
-    let rows = ProbeLog::read(folder, model)?.rows;
-    let needed = frames.saturating_sub(1) * model.clock.steps_per_frame;
-    let covered = (steps.len() as u64).min((rows.len() as u64).saturating_sub(1));
-    if covered < needed {
-        let sentence = format!(
-            "run.jsonl and probes.csv end at step {covered}, before the last frame at step {needed}; continue the run with --resume"
-        );
-        findings.push(finding(Severity::Wrong, sentence));
-    }
+/// Whether the energy balance closes in every step.
+fn check_balance(model: &Model, steps: &[StepReport], findings: &mut Vec<Finding>) {
     let mut before = crate::certify::energies(model, &model.start).total();
     let (mut worst, mut at, mut scale) = (0.0, 0, f64::MIN_POSITIVE);
-    for report in &steps {
+    for report in steps {
         let energy = &report.energy_j;
         let flow = energy.work - energy.viscous - energy.contact - energy.numerical;
         let error = (energy.total() - before - flow).abs();
@@ -231,7 +292,6 @@ fn check_logs(
         steps.len()
     );
     findings.push(finding(severity, sentence));
-    Ok(())
 }
 
 /// Repeats the frame that follows each checkpoint and compares every bit.
@@ -284,21 +344,14 @@ fn repeat_frame(
         last = Some(step);
     }
     let again = frame_file(model, &state, last.as_ref());
-    let stored = TensorFile::read(&folder.frame(frame)).map_err(|error| error.to_string())?;
-    for name in again.names() {
-        let same = match (again.f64(name), stored.f64(name)) {
-            (Ok((_, new)), Ok((_, old))) => {
-                new.len() == old.len()
-                    && new.iter().zip(old).all(|(a, b)| a.to_bits() == b.to_bits())
-            }
-            (Err(_), _) => true,
-            (Ok(_), Err(_)) => false,
-        };
-        if !same {
-            return Err(format!(
-                "frame {frame} does not follow from step {first}: `{name}` differs (made by another version or machine?)"
-            ));
-        }
+    let stored = folder
+        .read_frame(frame)
+        .map_err(|error| error.to_string())?;
+    match again.first_difference(&stored) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "{} does not follow from step {first}: `{name}` differs (made by another version or machine?)",
+            folder.frame(frame).display()
+        )),
     }
-    Ok(())
 }

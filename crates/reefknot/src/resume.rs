@@ -4,7 +4,6 @@
 
 use crate::io::IoError;
 use crate::io::folder::RunFolder;
-use crate::io::tensors::TensorFile;
 use crate::model::Model;
 use crate::probe::ProbeSeries;
 use crate::report::{Statistics, StepReport};
@@ -114,7 +113,7 @@ fn intact_frames(folder: &RunFolder, repairs: &mut Vec<String>) -> Result<u64, I
         if frame != count {
             break;
         }
-        match TensorFile::read(&folder.frame(frame)) {
+        match folder.read_frame(frame) {
             Ok(_) => count += 1,
             Err(IoError::Damaged { path, reason }) => {
                 repairs.push(format!("{} was damaged ({reason})", path.display()));
@@ -160,6 +159,11 @@ impl StepLog {
         Ok(log)
     }
 
+    /// Whether something follows the last whole line.
+    pub(crate) fn is_torn(&self) -> bool {
+        self.ends.last().copied().unwrap_or(0) < self.text.len()
+    }
+
     fn cut(&self, folder: &RunFolder, steps: usize) -> Result<(), IoError> {
         let end = if steps == 0 { 0 } else { self.ends[steps - 1] };
         cut_text(folder, "run.jsonl", &self.text, end)
@@ -169,6 +173,7 @@ impl StepLog {
 /// `probes.csv` as far as it makes sense.
 pub(crate) struct ProbeLog {
     text: String,
+    header_end: usize,
     ends: Vec<usize>,
     /// The values of each row, step 0 first.
     pub(crate) rows: Vec<Vec<f64>>,
@@ -179,6 +184,7 @@ impl ProbeLog {
         let text = read_if_there(folder, "probes.csv")?;
         let mut log = ProbeLog {
             text: String::new(),
+            header_end: 0,
             ends: Vec::new(),
             rows: Vec::new(),
         };
@@ -190,6 +196,7 @@ impl ProbeLog {
             .next()
             .is_some_and(|line| line.strip_suffix('\n') == Some(&header))
         {
+            log.header_end = end;
             for line in lines {
                 end += line.len();
                 let values: Result<Vec<f64>, _> =
@@ -209,6 +216,11 @@ impl ProbeLog {
         }
         log.text = text;
         Ok(log)
+    }
+
+    /// Whether something follows the last whole line.
+    pub(crate) fn is_torn(&self) -> bool {
+        self.ends.last().copied().unwrap_or(self.header_end) < self.text.len()
     }
 
     fn cut(&self, folder: &RunFolder, rows: usize, model: &Model) -> Result<(), IoError> {

@@ -125,3 +125,53 @@ fn after_going_back_new_checkpoints_are_kept() {
     place.expect(75, &TINY, &stopped);
     assert!(checkpoints(&place).contains(&"000000002.safetensors".to_owned()));
 }
+
+#[test]
+fn a_check_sees_damage_of_every_file_and_going_on_repairs_it() {
+    let damage: [(&str, fn(&Path)); 12] = [
+        ("manifest.json", |path| fs::write(path, "").unwrap()),
+        ("manifest.json", |path| {
+            fs::write(path, "\u{0}garbage").unwrap()
+        }),
+        ("manifest.json", |path| fs::write(path, "{}").unwrap()),
+        ("manifest.json", |path| fs::remove_file(path).unwrap()),
+        ("topology.safetensors", |path| {
+            fs::remove_file(path).unwrap()
+        }),
+        ("topology.safetensors", flip),
+        ("run.jsonl", |path| truncate(path, 7)),
+        ("run.jsonl", |path| append(path, b"{\"step\":61,\"ti")),
+        ("run.jsonl", |path| fs::remove_file(path).unwrap()),
+        ("probes.csv", |path| truncate(path, 7)),
+        ("probes.csv", |path| append(path, b"61,\xff\x00")),
+        ("probes.csv", |path| fs::write(path, "").unwrap()),
+    ];
+    for (name, damage) in damage {
+        let place = Place::new();
+        let hash = two_runs(&place);
+        damage(&place.path("a").join(name));
+        place.expect(1, &["check", "a"], &[]).says(name);
+        repaired(&place, &hash);
+    }
+}
+
+#[test]
+fn a_frame_in_the_place_of_another_is_noticed() {
+    let place = Place::new();
+    let hash = two_runs(&place);
+    fs::copy(
+        place.path("a/frames/00011.safetensors"),
+        place.path("a/frames/00010.safetensors"),
+    )
+    .unwrap();
+    place
+        .expect(1, &["check", "a"], &[])
+        .says("it holds frame 11");
+    repaired(&place, &hash);
+}
+
+fn append(path: &Path, bytes: &[u8]) {
+    let mut all = fs::read(path).unwrap();
+    all.extend_from_slice(bytes);
+    fs::write(path, all).unwrap();
+}

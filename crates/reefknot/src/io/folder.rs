@@ -199,21 +199,7 @@ impl RunFolder {
     /// # Errors
     /// If they cannot be written.
     pub fn write_topology(&self, model: &Model) -> Result<(), IoError> {
-        let mut file = TensorFile::new();
-        for object in &model.objects {
-            let corners: Vec<i32> = object
-                .triangles
-                .as_flattened()
-                .iter()
-                .map(|corner| *corner as i32)
-                .collect();
-            let shape = [object.triangles.len(), 3];
-            file.put_i32(&format!("{}/triangles", object.name), &shape, corners);
-            let start = &model.start.positions[object.nodes.clone()];
-            let name = format!("{}/start_points", object.name);
-            file.put_f64(&name, &[start.len(), 3], components(start));
-        }
-        file.write(&self.file("topology.safetensors"), true)
+        topology_file(model).write(&self.file("topology.safetensors"), true)
     }
 
     /// Writes a frame.
@@ -230,6 +216,23 @@ impl RunFolder {
         let mut file = frame_file(model, state, step);
         file.set_metadata("frame", &frame.to_string());
         file.write(&self.frame(frame), false)
+    }
+
+    /// Reads a frame.
+    ///
+    /// # Errors
+    /// If it is missing, damaged or another frame.
+    pub fn read_frame(&self, frame: u64) -> Result<TensorFile, IoError> {
+        let path = self.frame(frame);
+        let file = TensorFile::read(&path)?;
+        match file.metadata("frame") {
+            Some(number) if number == frame.to_string() => Ok(file),
+            number => {
+                let number = number.unwrap_or("of no number");
+                let reason = format!("it holds frame {number}");
+                Err(IoError::damaged(&path, reason))
+            }
+        }
     }
 
     /// Writes a checkpoint and removes the oldest beyond those kept. Later ones, which a repair went
@@ -362,6 +365,26 @@ fn remove_if_there(path: &Path) -> Result<(), IoError> {
         }
         _ => Ok(()),
     }
+}
+
+/// The parts that do not change, in memory: `NAME/triangles` and `NAME/start_points`.
+#[must_use]
+pub fn topology_file(model: &Model) -> TensorFile {
+    let mut file = TensorFile::new();
+    for object in &model.objects {
+        let corners: Vec<i32> = object
+            .triangles
+            .as_flattened()
+            .iter()
+            .map(|corner| *corner as i32)
+            .collect();
+        let shape = [object.triangles.len(), 3];
+        file.put_i32(&format!("{}/triangles", object.name), &shape, corners);
+        let start = &model.start.positions[object.nodes.clone()];
+        let name = format!("{}/start_points", object.name);
+        file.put_f64(&name, &[start.len(), 3], components(start));
+    }
+    file
 }
 
 /// A frame in memory: `NAME/points`, `NAME/velocities`, and the forces of pins.

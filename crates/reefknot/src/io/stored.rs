@@ -104,7 +104,7 @@ impl StoredRun {
     }
 
     fn load(&self, frame: u64) -> Result<Vec<ObjectFrame>, IoError> {
-        let file = TensorFile::read(&self.folder.frame(frame))?;
+        let file = self.folder.read_frame(frame)?;
         let load_object = |object: &ObjectTopology| {
             let (_, points) = file.f64(&format!("{}/points", object.name))?;
             let (_, velocities) = file.f32(&format!("{}/velocities", object.name))?;

@@ -185,6 +185,17 @@ impl TensorFile {
         tensor_error(&self.path, name, reason)
     }
 
+    /// The first array of this file that is not in the other, with the same bits.
+    pub fn first_difference(&self, other: &TensorFile) -> Option<&str> {
+        let same = |name: &String, tensor: &Tensor| {
+            let other = other.tensors.get(name);
+            other.is_some_and(|other| other.has_bits_of(tensor))
+        };
+        let mut tensors = self.tensors.iter();
+        let different = tensors.find(|(name, tensor)| !same(name, tensor))?;
+        Some(different.0)
+    }
+
     /// Writes the file, replacing an earlier one in one instant; `durable` makes it survive a power
     /// cut.
     ///
@@ -285,6 +296,17 @@ impl TensorFile {
 }
 
 impl Tensor {
+    fn has_bits_of(&self, other: &Tensor) -> bool {
+        let bytes = |tensor: &Tensor| {
+            let mut bytes = Vec::new();
+            tensor.values.append_to(&mut bytes);
+            bytes
+        };
+        self.shape == other.shape
+            && self.values.dtype() == other.values.dtype()
+            && bytes(self) == bytes(other)
+    }
+
     fn checked_size(&self) -> Result<usize, String> {
         let count = self.values.count();
         if self
