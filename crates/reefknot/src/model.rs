@@ -136,6 +136,19 @@ impl Model {
     }
 }
 
+/// How a scene cuts time into frames and steps.
+///
+/// # Errors
+/// If it makes too many of them.
+pub fn clock(scene: &Scene) -> Result<Clock, Problems> {
+    let mut builder = Builder {
+        tables: &scene.tables,
+        problems: Vec::new(),
+    };
+    let clock = builder.clock();
+    clock.ok_or_else(|| Problems::new(scene.sources.clone(), builder.problems))
+}
+
 /// Builds the parts of a model and notes what is wrong with them.
 pub(crate) struct Builder<'a> {
     pub(crate) tables: &'a tables::SceneTables,

@@ -145,7 +145,7 @@ pub fn run(
     let contents = folder.contents().map_err(refused)?;
     refuse_contents(&contents, &folder, options)?;
     if contents == Contents::Run && !options.overwrite {
-        refuse_other_scene(scene, &folder)?;
+        refuse_other_scene(scene, model, &folder)?;
     } else {
         folder.clear().map_err(refused)?;
     }
@@ -204,8 +204,8 @@ fn refuse_contents(
     }
 }
 
-/// Refuses to continue the run of another scene.
-fn refuse_other_scene(scene: &Scene, folder: &RunFolder) -> Result<(), RunError> {
+/// Refuses to continue the run of another scene, or to cut it short.
+fn refuse_other_scene(scene: &Scene, model: &Model, folder: &RunFolder) -> Result<(), RunError> {
     let path = folder.root().display();
     let refused = |reason: String| RunError::Refused(reason);
     let text = folder
@@ -228,21 +228,19 @@ fn refuse_other_scene(scene: &Scene, folder: &RunFolder) -> Result<(), RunError>
         ..SceneRequest::default()
     });
     let stored = stored.map_err(|problems| refused(problems.to_string()))?;
-    let (old, new) = (stored.identity(), scene.identity());
-    if old == new {
-        return Ok(());
+    if let Some(difference) = scene.difference(&stored) {
+        return Err(refused(format!(
+            "{path} holds another run: {difference}; only more frames and other threads can be changed with --resume"
+        )));
     }
-    let line_of = |one: &str, other: &str| {
-        one.lines()
-            .find(|line| !other.lines().any(|theirs| theirs == *line))
-            .unwrap_or("(nothing)")
-            .to_owned()
-    };
-    Err(refused(format!(
-        "{path} holds another run: it has `{}` where this scene has `{}`; only more frames and other threads can be changed with --resume",
-        line_of(&old, &new),
-        line_of(&new, &old)
-    )))
+    let clock = crate::model::clock(&stored).map_err(|problems| refused(problems.to_string()))?;
+    if model.clock.frames < clock.frames {
+        return Err(refused(format!(
+            "{path} holds a run of {} frames, which cannot be cut to {}; give --frames {0} or more, or choose another folder with --out",
+            clock.frames, model.clock.frames
+        )));
+    }
+    Ok(())
 }
 
 /// Makes the folder ready: a new run, or one to go on with.

@@ -184,3 +184,39 @@ fn a_place_that_cannot_be_written_is_named() {
         .expect(2, &TINY, &["--out", "/proc/reefknot"])
         .says("/proc/reefknot");
 }
+
+#[test]
+fn another_scene_is_not_taken_for_the_same() {
+    let place = Place::new();
+    place.expect(0, &TINY, &["--out", "a"]);
+    let before = files(&place.path("a"));
+    let cases = [
+        (
+            "parameters.speed=\"8 m/s\"",
+            "`parameters.speed` is \"9 m/s\" there and \"8 m/s\" here",
+        ),
+        (
+            "wind.density=\"1 kg/m^3\"",
+            "`wind.density` is (nothing) there",
+        ),
+        ("time.h=\"5 ms\"", "`time.h`"),
+        ("seed=8", "`seed` is 7 there and 8 here"),
+    ];
+    for (set, difference) in cases {
+        place
+            .expect(2, &TINY, &["--out", "a", "--resume", "--set", set])
+            .says(difference);
+    }
+    assert_eq!(files(&place.path("a")), before);
+}
+
+#[test]
+fn a_run_is_not_made_shorter() {
+    // The manifest was rewritten with the smaller number, and the longer run was called done.
+    let place = Place::new();
+    place.expect(0, &TINY, &["--out", "a", "--frames", "6"]);
+    let before = files(&place.path("a"));
+    let shorter = ["--out", "a", "--resume", "--frames", "5"];
+    place.expect(2, &TINY, &shorter).says("a run of 6 frames");
+    assert_eq!(files(&place.path("a")), before);
+}

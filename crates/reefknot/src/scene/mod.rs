@@ -108,18 +108,36 @@ impl Scene {
         tree::to_toml(&self.tree)
     }
 
-    /// The merged scene without what a resumed run may change.
+    /// What this scene has otherwise than an earlier one whose run it is to continue, as a part of
+    /// a sentence; only the duration may be another.
     #[must_use]
-    pub fn identity(&self) -> String {
-        let mut tree = self.tree.clone();
-        for entry in &mut tree.entries {
-            if entry.key == "time"
-                && let Value::Table(time) = &mut entry.node.value
-            {
-                time.remove("duration");
+    pub fn difference(&self, earlier: &Scene) -> Option<String> {
+        let (ours, theirs) = (self.leaves(), earlier.leaves());
+        if ours == theirs {
+            return None;
+        }
+        let find = |leaves: &[(String, String)], path: &str| {
+            let leaf = leaves.iter().find(|(other, _)| other == path);
+            leaf.map_or("(nothing)".to_owned(), |(_, value)| value.clone())
+        };
+        let paths = theirs.iter().chain(&ours).map(|(path, _)| path);
+        for path in paths {
+            let (our, their) = (find(&ours, path), find(&theirs, path));
+            if our != their {
+                return Some(format!("`{path}` is {their} there and {our} here"));
             }
         }
-        tree::to_toml(&tree)
+        Some("its keys stand in another order".to_owned())
+    }
+
+    /// The path of every value and what stands there, without the duration.
+    fn leaves(&self) -> Vec<(String, String)> {
+        // The order of the parts of a scene means nothing, that of objects, pins and probes does.
+        let mut tree = self.tree.clone();
+        tree.entries.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut leaves = tree::leaves(&tree);
+        leaves.retain(|(path, _)| path != "time.duration");
+        leaves
     }
 }
 

@@ -299,6 +299,22 @@ fn convert(value: &DeValue<'_>, place: Place, source: usize, problems: &mut Vec<
     Node { value, place }
 }
 
+/// The path of every value that is no table, and the value as TOML, in order.
+pub(crate) fn leaves(table: &Table) -> Vec<(String, String)> {
+    let mut leaves = Vec::new();
+    for entry in &table.entries {
+        let key = key_text(&entry.key);
+        match &entry.node.value {
+            Value::Table(inner) if !inner.entries.is_empty() => {
+                let inner = self::leaves(inner).into_iter();
+                leaves.extend(inner.map(|(path, value)| (format!("{key}.{path}"), value)));
+            }
+            value => leaves.push((key, inline(value))),
+        }
+    }
+    leaves
+}
+
 /// Writes a tree as TOML that reads back to the same tree.
 #[must_use]
 pub fn to_toml(table: &Table) -> String {
