@@ -36,6 +36,7 @@ pub(super) fn step(model: &Model, from: &State, scratch: &mut Scratch) -> Result
 
     // 6. What the step says of itself.
     let mut step = certify::certify(model, from, to, scratch, &held);
+    refuse_overflow(model, &step)?;
     phases.certify = watch.lap();
     step.report.phases_s = phases;
     Ok(step)
@@ -132,6 +133,26 @@ fn refuse_broken(model: &Model, state: &State) -> Result<(), StepError> {
         }
     }
     Ok(())
+}
+
+/// Stops at a step that cannot be graded, which nobody could read back from the log either.
+fn refuse_overflow(model: &Model, step: &Step) -> Result<(), StepError> {
+    let report = &step.report;
+    let energy = &report.energy_j;
+    let flows = energy.work + energy.viscous + energy.contact + energy.numerical;
+    let errors = report.momentum_error_m.unwrap_or(0.0) + report.max_stretch;
+    if (energy.total() + flows + errors).is_finite() {
+        return Ok(());
+    }
+    let speeds = step.to.velocities.iter().map(|v| v.abs().max_element());
+    let fastest = speeds.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+    let (node, speed) = fastest.unwrap_or_default();
+    let (object, vertex) = model.place_of_node(node);
+    Err(StepError::Overflow {
+        object: object.to_owned(),
+        vertex,
+        speed,
+    })
 }
 
 /// The components one after the other.

@@ -31,6 +31,18 @@ pub enum StepError {
         /// "position" or "velocity".
         what: &'static str,
     },
+    /// Numbers have grown beyond what can be computed with.
+    #[error(
+        "vertex {vertex} of `{object}` moves at {speed:.1e} m/s: its energy is no finite number"
+    )]
+    Overflow {
+        /// The object.
+        object: String,
+        /// The fastest vertex.
+        vertex: usize,
+        /// Its largest component of velocity (m/s).
+        speed: f64,
+    },
     /// An element has lost its area.
     #[error("triangle {element} of `{object}` has collapsed to {ratio:.1e} of its rest area")]
     Collapsed {
