@@ -128,7 +128,8 @@ fn after_going_back_new_checkpoints_are_kept() {
 
 #[test]
 fn a_check_sees_damage_of_every_file_and_going_on_repairs_it() {
-    let damage: [(&str, fn(&Path)); 12] = [
+    type Damage = fn(&Path);
+    let damage: [(&str, Damage); 12] = [
         ("manifest.json", |path| fs::write(path, "").unwrap()),
         ("manifest.json", |path| {
             fs::write(path, "\u{0}garbage").unwrap()

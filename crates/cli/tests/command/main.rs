@@ -9,7 +9,13 @@ mod common;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod disk;
+#[cfg(test)]
+mod failures;
+#[cfg(test)]
 mod folders;
+#[cfg(test)]
+mod kills;
 #[cfg(test)]
 mod output;
 #[cfg(test)]
