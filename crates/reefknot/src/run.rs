@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::integrate::{self, Scratch, Step, StepError};
 use crate::io::IoError;
+use crate::io::atomic::flush_to_disk;
 use crate::io::folder::{Contents, FORMAT_VERSION, Log, RunFolder};
 use crate::machine;
 use crate::model::Model;
@@ -171,6 +172,7 @@ pub fn run(
         log: Log::append(folder.file("run.jsonl")).map_err(refused)?,
         probe_log: Log::append(folder.file("probes.csv")).map_err(refused)?,
         setup: Duration::ZERO,
+        unflushed: Vec::new(),
     };
     if point.state.step >= model.clock.steps() {
         let summary = session.summary(&point.state);
@@ -288,12 +290,15 @@ struct Session<'a> {
     log: Log,
     probe_log: Log,
     setup: Duration,
+    /// Frames that may not be on disk yet.
+    unflushed: Vec<PathBuf>,
 }
 
 impl Session<'_> {
     /// Frame, probes and checkpoint of the start.
     fn write_start(&mut self, state: &State) -> Result<(), IoError> {
         self.folder.write_frame(0, self.model, state, None)?;
+        self.unflushed.push(self.folder.frame(0));
         self.write_probes(state, None)?;
         self.save(state).map(drop)
     }
@@ -360,6 +365,7 @@ impl Session<'_> {
         if let Some(frame) = frame {
             self.folder
                 .write_frame(frame, self.model, &step.to, Some(step))?;
+            self.unflushed.push(self.folder.frame(frame));
         }
         self.write_probes(&step.to, Some(step))?;
         step.report.phases_s.write = writing.elapsed().as_secs_f64();
@@ -389,6 +395,8 @@ impl Session<'_> {
     fn save(&mut self, state: &State) -> Result<PathBuf, IoError> {
         self.log.flush(true)?;
         self.probe_log.flush(true)?;
+        flush_to_disk(&self.folder.file("frames"), &self.unflushed)?;
+        self.unflushed.clear();
         self.folder.write_checkpoint(state, &self.isa)
     }
 

@@ -3,7 +3,8 @@
 //! The bytes go into a temporary file of the same folder, which then takes the place of the old one
 //! in a single rename: a reader, or a crash, sees the old file or the new one, never a part. A
 //! *durable* write also survives a power cut, because file and folder are flushed to the disk; that
-//! costs milliseconds, so frames and exports, which can be made again, do without.
+//! costs milliseconds, so exports, which can be made again, do without, and frames are flushed only
+//! before a checkpoint counts on them.
 
 use super::IoError;
 use std::ffi::OsString;
@@ -34,6 +35,18 @@ pub fn write_atomically(path: &Path, bytes: &[u8], durable: bool) -> Result<(), 
         flush_folder(folder_of(path)).map_err(|error| IoError::write(path, error))?;
     }
     Ok(())
+}
+
+/// Makes files that were written before survive a power cut, all in one folder.
+///
+/// # Errors
+/// [`IoError::Write`] with the file or folder that cannot be flushed.
+pub fn flush_to_disk(folder: &Path, files: &[PathBuf]) -> Result<(), IoError> {
+    for path in files {
+        let flushed = File::open(path).and_then(|file| file.sync_all());
+        flushed.map_err(|error| IoError::write(path, error))?;
+    }
+    flush_folder(folder).map_err(|error| IoError::write(folder, error))
 }
 
 /// Removes the temporary files that a killed process left in `folder`, and returns how many there
