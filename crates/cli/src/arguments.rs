@@ -87,7 +87,7 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Stop with a checkpoint after this time, such as "10 min" (exit code 75)
-    #[arg(long, value_name = "T", value_parser = duration)]
+    #[arg(long, value_name = "T", value_parser = duration, allow_negative_numbers = true)]
     pub(crate) time_limit: Option<Duration>,
     /// Print a summary as the last line
     #[arg(long, value_name = "FORMAT")]
@@ -141,7 +141,9 @@ pub(crate) enum UpAxis {
 fn duration(text: &str) -> Result<Duration, String> {
     let quantity = parse_quantity(text)?;
     match quantity.dimension.to_string().as_str() {
-        "1" | "s" => Duration::try_from_secs_f64(quantity.si).map_err(|error| error.to_string()),
+        "1" | "s" if quantity.si < 0.0 => Err("a time limit cannot be negative".to_owned()),
+        "1" | "s" => Duration::try_from_secs_f64(quantity.si)
+            .map_err(|_| "nothing takes that long; leave the limit out".to_owned()),
         unit => Err(format!(
             "a time is needed, such as \"10 min\", not something in {unit}"
         )),

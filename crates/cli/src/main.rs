@@ -96,7 +96,9 @@ pub(crate) fn load_scene(name: &str, quick: bool, sets: Vec<String>) -> Result<S
         )));
     } else {
         let shipped = shipped::find(name).map_err(|reason| {
-            Failure::refused(format!("{reason}; `reefknot scenes` lists them"))
+            Failure::refused(format!(
+                "{reason}\n`reefknot scenes` lists the shipped ones"
+            ))
         })?;
         SceneRequest {
             name: name.to_owned(),

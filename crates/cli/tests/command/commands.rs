@@ -142,14 +142,19 @@ fn exports_that_cannot_be_made_are_refused() {
 fn arguments_that_make_no_sense_are_refused_with_a_reason() {
     let place = Place::new();
     fs::create_dir(place.path("folder")).unwrap();
-    let cases: [(&[&str], &str); 13] = [
-        (&["run", "falg"], "did you mean `flag`"),
+    let cases: [(&[&str], &str); 15] = [
+        (&["run", "falg"], "did you mean `flag`?\n`reefknot scenes`"),
         (&["run", "absent.toml"], "absent.toml"),
         (&["run", "folder"], "folder is a folder"),
         (&["run", "flag", "--solver", "admn"], "\"admn\""),
         (&["run", "flag", "--threads", "0"], "--threads"),
         (&["run", "flag", "--frames", "0"], "--frames"),
-        (&["run", "flag", "--time-limit", "1e300"], "--time-limit"),
+        (
+            &["run", "flag", "--time-limit", "1e300"],
+            "nothing takes that long",
+        ),
+        (&["run", "flag", "--time-limit", "-5"], "cannot be negative"),
+        (&["run", "flag", "--time-limit=-5 s"], "cannot be negative"),
         (&["run", "flag", "--time-limit", "nan"], "--time-limit"),
         (&["run", "flag", "--time-limit", "3 m"], "a time is needed"),
         (
