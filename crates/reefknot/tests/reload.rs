@@ -1,0 +1,52 @@
+//! Nothing that the next step depends on lives outside a checkpoint.
+
+#[cfg(test)]
+mod tests {
+    use reefknot::integrate::{self, Scratch};
+    use reefknot::io::folder::RunFolder;
+    use reefknot::model::Model;
+    use reefknot::scene::{Scene, SceneRequest, shipped};
+
+    fn read(text: &str, quick: bool) -> (Scene, Model) {
+        let request = SceneRequest {
+            file: "flag.toml".into(),
+            text: text.into(),
+            quick,
+            ..SceneRequest::default()
+        };
+        let scene = Scene::read(&request).unwrap();
+        let model = Model::build(&scene).unwrap();
+        (scene, model)
+    }
+
+    #[test]
+    fn every_step_can_be_taken_from_files_alone() {
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(temporary.path());
+        folder.prepare().unwrap();
+        let (scene, model) = read(shipped::find("flag").unwrap().text, true);
+        let integrator = scene.tables.method.integrator;
+        folder.write_text("scene.toml", &scene.to_toml()).unwrap();
+        let mut scratch = Scratch::new(&model).unwrap();
+        let mut straight = model.start.clone();
+        while straight.step < model.clock.steps() {
+            folder.write_checkpoint(&straight, "any").unwrap();
+            let step = integrate::step(integrator, &model, &straight, &mut scratch).unwrap();
+
+            let (again, model) = read(&folder.read_text("scene.toml").unwrap(), false);
+            let (from, _) = folder
+                .read_checkpoint(straight.step, model.masses.len())
+                .unwrap();
+            assert_eq!(from, straight);
+            let integrator = again.tables.method.integrator;
+            let mut scratch = Scratch::new(&model).unwrap();
+            let reloaded = integrate::step(integrator, &model, &from, &mut scratch).unwrap();
+
+            assert_eq!(reloaded.to.hash(), step.to.hash(), "step {}", step.to.step);
+            assert_eq!(reloaded.pin_forces, step.pin_forces);
+            assert_eq!(reloaded.report.energy_j, step.report.energy_j);
+            straight = step.to;
+        }
+        assert_eq!(straight.step, 120);
+    }
+}
