@@ -81,7 +81,7 @@ pub(crate) fn load_scene(name: &str, quick: bool, sets: Vec<String>) -> Result<S
         let text = std::fs::read(path)
             .map_err(|error| Failure::refused(format!("cannot read {name}: {error}")))?;
         let text = String::from_utf8(text)
-            .map_err(|_| Failure::refused(format!("{name} is not a text file")))?;
+            .map_err(|error| Failure::from(Problems::not_text(name, &error)))?;
         let stem = path.file_stem().unwrap_or_default();
         SceneRequest {
             name: stem.to_string_lossy().into_owned(),

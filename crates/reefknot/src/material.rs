@@ -121,10 +121,24 @@ pub fn shell(material: &Material, name: &str, place: &Place) -> Result<ShellMate
         .ok_or_else(|| missing("how it bends", "`bending`, or `young` and `thickness`"))?;
     // The shear modulus of an isotropic sheet, between those of the two directions.
     let shear = (stretch[0] * stretch[1]).sqrt() / (2.0 * (1.0 + poisson));
+    let membrane = orthotropic_stiffness(stretch, poisson, shear);
+    let is_positive = [area_density, stretch[0], stretch[1], shear]
+        .iter()
+        .all(|value| value.is_normal());
+    if !(is_positive && membrane.is_finite() && bending.is_finite()) {
+        return Err(Problem {
+            message: format!("material `{name}` has values that cannot be computed with"),
+            place: place.clone(),
+            advice: format!(
+                "it has {area_density:e} kg/m^2, {:e} N/m along warp, {:e} N/m along weft, {bending:e} N m",
+                stretch[0], stretch[1]
+            ),
+        });
+    }
     let damping = |own: Option<f64>, given: Option<f64>| own.or(given).unwrap_or(0.0);
     Ok(ShellMaterial {
         area_density,
-        membrane: orthotropic_stiffness(stretch, poisson, shear),
+        membrane,
         bending,
         membrane_damping: damping(
             material.membrane_damping.map(|time| time.0),

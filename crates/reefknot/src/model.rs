@@ -193,10 +193,10 @@ impl Builder<'_> {
             start,
             pins: pins?,
             gravity: DVec3::from_array(tables.gravity.map(|component| component.0)),
-            wind: tables
-                .wind
-                .as_ref()
-                .map(|wind| moving_air(wind, tables.seed)),
+            wind: match &tables.wind {
+                Some(wind) => Some(self.wind(wind)?),
+                None => None,
+            },
             probes: Vec::new(),
             clock: clock?,
         };
@@ -216,7 +216,7 @@ impl Builder<'_> {
             .ceil()
             .max(1.0);
         if frames > 1e7 {
-            let message = format!("the scene would have {frames:.0} frames");
+            let message = format!("the scene would have {} frames", count(frames));
             let advice = "at most ten million; give a shorter `duration` or a lower `frame_rate`";
             self.problem(&time.duration.place.clone(), message, advice);
             return None;
@@ -233,7 +233,7 @@ impl Builder<'_> {
             None if needed <= 1e9 => needed as u64,
             None => {
                 let place = time.h.as_ref().map_or(&time.duration.place, |h| &h.place);
-                let message = format!("a frame would have {needed:.0} steps");
+                let message = format!("a frame would have {} steps", count(needed));
                 self.problem(
                     &place.clone(),
                     message,
@@ -247,6 +247,34 @@ impl Builder<'_> {
             steps_per_frame,
             frames: frames as u64,
         })
+    }
+
+    fn wind(&mut self, wind: &Placed<tables::Wind>) -> Option<(Wind, Air)> {
+        let (place, wind) = (&wind.place, &wind.value);
+        let mean = DVec3::from_array(wind.velocity.map(|component| component.0));
+        let field = if wind.turbulence.0 > 0.0 {
+            Wind::gusty(
+                mean,
+                wind.turbulence.0,
+                wind.gust_length.0,
+                self.tables.seed,
+            )
+        } else {
+            Wind::steady(mean)
+        };
+        let end = self.tables.time.duration.value.0;
+        if !field.velocity(DVec3::ONE, end).is_finite() {
+            let message = "the wind has no velocity that is a number".to_owned();
+            let advice = "give a larger `gust_length`, or a smaller `turbulence` or `velocity`";
+            self.problem(place, message, advice);
+            return None;
+        }
+        let air = Air {
+            density: wind.density.0,
+            normal_coefficient: wind.normal_drag,
+            tangential_coefficient: wind.tangential_drag,
+        };
+        Some((field, air))
     }
 
     /// Finds something by name among candidates, or notes that it is not there.
@@ -311,25 +339,39 @@ impl Builder<'_> {
             .extend(mesh.points.iter().map(|point| placement(*point)));
         let velocity = DVec3::from_array(item.value.velocity.map(|component| component.0));
         start.velocities.resize(nodes.end, velocity);
-        let object = assemble_object(item.name.clone(), nodes, &mesh, material, grid);
-        match object {
-            Ok(result) => Some(result),
+        let placed = &start.positions[nodes.clone()];
+        let built = assemble_object(item.name.clone(), nodes, &mesh, material, grid);
+        let (object, masses) = match built {
+            Ok(built) => built,
             Err(reason) => {
                 let message = format!("`object.{}` cannot be built: {reason}", item.name);
-                self.problem(
-                    &item.place,
-                    message,
-                    "give a `size` and `vertices` that fit",
-                );
-                None
+                let advice = "give a `size` and `vertices` that fit";
+                self.problem(&grid.size.place, message, advice);
+                return None;
             }
+        };
+        if let Some(mass) = masses.iter().find(|mass| !mass.is_normal()) {
+            let message = format!("a vertex of `object.{}` would weigh {mass:e} kg", item.name);
+            let advice = "give a `size` and a material whose masses can be computed with";
+            self.problem(&grid.size.place, message, advice);
+            return None;
         }
+        let ratio = object.membrane.smallest_area_ratio(placed);
+        if !ratio.is_some_and(|(_, ratio)| (0.5..2.0).contains(&ratio)) {
+            let message = format!("`object.{}` is too far away", item.name);
+            let advice = "its vertices fall together there, as numbers have 16 digits";
+            self.problem(&item.place, message, advice);
+            return None;
+        }
+        Some((object, masses))
     }
 
     /// How points of an object come to their place.
     fn placement(&mut self, object: &tables::Object) -> Option<impl Fn(DVec3) -> DVec3 + use<>> {
         let rotation = &object.rotation;
         let axis = DVec3::from_array(rotation.axis.value);
+        // Scaled first: the length of a very long or short axis is no number.
+        let axis = axis / axis.abs().max_element();
         let Some(axis) = axis.try_normalize() else {
             let message = "a rotation needs an axis of some length".to_owned();
             self.problem(&rotation.axis.place, message, "such as [0, 0, 1]");
@@ -416,19 +458,13 @@ impl Builder<'_> {
     }
 }
 
-fn moving_air(wind: &tables::Wind, seed: u64) -> (Wind, Air) {
-    let mean = DVec3::from_array(wind.velocity.map(|component| component.0));
-    let field = if wind.turbulence.0 > 0.0 {
-        Wind::gusty(mean, wind.turbulence.0, wind.gust_length.0, seed)
-    } else {
-        Wind::steady(mean)
-    };
-    let air = Air {
-        density: wind.density.0,
-        normal_coefficient: wind.normal_drag,
-        tangential_coefficient: wind.tangential_drag,
-    };
-    (field, air)
+/// A number of things in words, however large.
+fn count(number: f64) -> String {
+    match number {
+        number if number < 1e15 => format!("{number:.0}"),
+        number if number.is_finite() => format!("{number:.0e}"),
+        _ => "endlessly many".into(),
+    }
 }
 
 fn grid_mesh(grid: &ClothGrid) -> TriangleMesh {
@@ -437,7 +473,7 @@ fn grid_mesh(grid: &ClothGrid) -> TriangleMesh {
         Triangles::Alternating => Diagonal::Alternating,
     };
     let vertices = grid.vertices.value.map(|count| count as usize);
-    generate::cloth_grid(grid.size.map(|length| length.0), vertices, diagonal)
+    generate::cloth_grid(grid.size.value.map(|length| length.0), vertices, diagonal)
 }
 
 /// Vertices of a grid that pins can name.

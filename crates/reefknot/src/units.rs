@@ -312,14 +312,23 @@ pub fn did_you_mean<'a>(written: &str, candidates: impl IntoIterator<Item = &'a 
     }
 }
 
+/// Longer texts are not looked up among the words that are known.
+const LONGEST_WORD: usize = 64;
+
 /// The candidate that `written` is most probably a misspelling of.
 pub fn closest<'a>(
     written: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let limit = 1 + written.chars().count() / 4;
+    let length = written.chars().count();
+    let limit = 1 + length / 4;
+    // Comparing takes the product of the lengths, and nobody misspells a word this long.
+    if length > LONGEST_WORD {
+        return None;
+    }
     candidates
         .into_iter()
+        .filter(|candidate| candidate.chars().count() <= length + limit)
         .map(|candidate| {
             let distance = if candidate.eq_ignore_ascii_case(written) {
                 0

@@ -70,7 +70,10 @@ impl Scene {
         for set in &request.sets {
             merge_set(&mut tree, set, &mut sources, &mut problems);
         }
-        let resolved = resolve(&tree, &mut problems);
+        let Some(resolved) = resolve(&tree, &mut problems) else {
+            return Err(Problems::new(sources, problems));
+        };
+        let unresolved: Vec<Place> = problems.iter().map(|p| p.place.clone()).collect();
         let root = Node {
             value: Value::Table(resolved),
             place: Place {
@@ -79,6 +82,12 @@ impl Scene {
             },
         };
         let tables = read::read_table::<SceneTables>(&root, &mut Reader::new(&mut problems));
+        // A value whose parameter is not there was reported as that.
+        let mut index = 0;
+        problems.retain(|problem| {
+            index += 1;
+            index <= unresolved.len() || !unresolved.contains(&problem.place)
+        });
         match tables {
             Some(tables) if problems.is_empty() => Ok(Scene {
                 name: request.name.clone(),
@@ -174,7 +183,7 @@ are x, y, z, with z up. `\"$name\"` stands for a parameter, `\"= 2 * $name\"` co
 The file is read first, then `[quick]` with `--quick`, then each `--set KEY=VALUE`.
 ";
 
-/// Applies `[quick]` if asked for; it is checked for unknown parameters either way.
+/// Applies `[quick]` if asked for; it is checked for keys that cannot be set either way.
 fn merge_quick(tree: &mut Table, quick: bool, problems: &mut Vec<Problem>) {
     let Some(node) = tree.remove("quick") else {
         return;
@@ -188,7 +197,7 @@ fn merge_quick(tree: &mut Table, quick: bool, problems: &mut Vec<Problem>) {
         return;
     };
     for entry in table.entries {
-        if let Err(problem) = known_parameter(tree, &entry.key, &entry.key_place) {
+        if let Err(problem) = settable(tree, &entry.key, &entry.key_place) {
             problems.push(problem);
         } else if quick && let Err(problem) = tree.set(&entry.key, entry.node) {
             problems.push(problem);
@@ -211,7 +220,7 @@ fn merge_set(tree: &mut Table, set: &str, sources: &mut Sources, problems: &mut 
         });
         return;
     };
-    let result = known_parameter(tree, path, &place)
+    let result = settable(tree, path, &place)
         .and_then(|()| tree::parse_value(value, source, path.len() + 1))
         .and_then(|node| tree.set(path, node));
     if let Err(problem) = result {
@@ -219,9 +228,19 @@ fn merge_set(tree: &mut Table, set: &str, sources: &mut Sources, problems: &mut 
     }
 }
 
-/// Refuses to set a parameter that the scene does not define: it would have no effect.
-fn known_parameter(tree: &Table, path: &str, place: &Place) -> Result<(), Problem> {
-    let Some(name) = path.trim().strip_prefix("parameters.") else {
+/// Refuses to set what would have no effect: a parameter that the scene does not define, or the
+/// quick size, which has been merged already.
+fn settable(tree: &Table, path: &str, place: &Place) -> Result<(), Problem> {
+    let mut keys = path.split('.').map(str::trim);
+    let first = keys.next();
+    if first == Some("quick") {
+        return Err(Problem {
+            message: "`quick` cannot be set".into(),
+            place: place.clone(),
+            advice: "set the keys that it would set".into(),
+        });
+    }
+    let Some(name) = keys.next().filter(|_| first == Some("parameters")) else {
         return Ok(());
     };
     let names: Vec<&str> = match tree.get("parameters").map(|node| &node.value) {
@@ -244,8 +263,8 @@ fn known_parameter(tree: &Table, path: &str, place: &Place) -> Result<(), Proble
     })
 }
 
-/// The tree with parameters in place.
-fn resolve(tree: &Table, problems: &mut Vec<Problem>) -> Table {
+/// The tree with parameters in place, or nothing if the parameters themselves are wrong.
+fn resolve(tree: &Table, problems: &mut Vec<Problem>) -> Option<Table> {
     let parameters = match tree.get("parameters") {
         None => Table::default(),
         Some(Node {
@@ -258,7 +277,7 @@ fn resolve(tree: &Table, problems: &mut Vec<Problem>) -> Table {
                 place: other.place.clone(),
                 advice: "write [parameters] and below it name = value".into(),
             });
-            Table::default()
+            return None;
         }
     };
     let mut resolved = tree.clone();
@@ -266,9 +285,9 @@ fn resolve(tree: &Table, problems: &mut Vec<Problem>) -> Table {
     let before = problems.len();
     let parameters = parameters::resolve_parameters(&parameters, problems);
     if problems.len() > before {
-        return resolved;
+        return None;
     }
     resolved.remove("parameters");
     parameters::substitute(&mut resolved, &parameters, problems);
-    resolved
+    Some(resolved)
 }

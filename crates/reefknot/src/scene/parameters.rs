@@ -3,17 +3,21 @@
 //! `"$name"` stands for the parameter's value, whatever its type; a text that starts with `=` is
 //! arithmetic over parameters ([`super::expression`]). Parameters may use one another.
 
+use std::collections::BTreeMap;
+
 use super::expression::{Number, evaluate};
 use super::problem::{Place, Problem};
-use super::tree::{Node, Table, Value};
+use super::tree::{Entry, Node, Table, Value};
 use crate::units::{did_you_mean, parse_quantity};
 
 /// Replaces every reference in `table` by its value; mistakes are collected.
 pub fn substitute(table: &mut Table, parameters: &Table, problems: &mut Vec<Problem>) {
+    let by_name = parameters.entries.iter();
     let mut resolver = Resolver {
-        parameters,
+        parameters: by_name.map(|entry| (entry.key.as_str(), entry)).collect(),
         open: Vec::new(),
-        budget: MAX_REFERENCES,
+        budget: MAX_VALUES,
+        stopped: false,
     };
     for entry in &mut table.entries {
         resolver.substitute_node(&mut entry.node, problems);
@@ -27,19 +31,28 @@ pub fn resolve_parameters(parameters: &Table, problems: &mut Vec<Problem>) -> Ta
     resolved
 }
 
-/// More references than this are parameters that multiply through one another without end.
-const MAX_REFERENCES: usize = 100_000;
+/// More values than this are parameters that multiply through one another without end.
+const MAX_VALUES: usize = 100_000;
+
+/// Parameters that refer to one another in a longer chain are refused: each link needs stack.
+const MAX_CHAIN: usize = 32;
 
 struct Resolver<'a> {
-    parameters: &'a Table,
+    parameters: BTreeMap<&'a str, &'a Entry>,
     /// Parameters whose values are being looked up, to find circles.
     open: Vec<String>,
-    /// How many more references may be followed.
+    /// How many more values may be put in place of references.
     budget: usize,
+    /// Nothing more is put in place after the budget was used up: one report is enough.
+    stopped: bool,
 }
 
 impl Resolver<'_> {
     fn substitute_node(&mut self, node: &mut Node, problems: &mut Vec<Problem>) {
+        // Inside a parameter the first mistake is the one that is reported.
+        if self.stopped || (!self.open.is_empty() && !problems.is_empty()) {
+            return;
+        }
         match &mut node.value {
             Value::Text(text) => {
                 let result = if let Some(name) = reference(text) {
@@ -70,15 +83,15 @@ impl Resolver<'_> {
 
     /// The value of a parameter, at the parameter's own place: that is what a user would change.
     fn parameter(&mut self, name: &str, place: &Place) -> Result<Node, Problem> {
-        let Some(node) = self.parameters.get(name) else {
-            let names = self.parameters.entries.iter();
-            let hint = did_you_mean(name, names.map(|entry| entry.key.as_str()));
+        let Some(entry) = self.parameters.get(name) else {
+            let hint = did_you_mean(name, self.parameters.keys().copied());
             return Err(Problem {
                 message: format!("there is no parameter `{name}`{hint}"),
                 place: place.clone(),
                 advice: "parameters are defined under [parameters]".into(),
             });
         };
+        let node = &entry.node;
         if self.open.iter().any(|open| open == name) {
             return Err(Problem {
                 message: format!("parameter `{name}` depends on itself"),
@@ -86,14 +99,23 @@ impl Resolver<'_> {
                 advice: format!("through {}", self.open.join(", ")),
             });
         }
-        if self.budget == 0 {
+        if self.open.len() >= MAX_CHAIN {
+            return Err(Problem {
+                message: "the parameters refer to one another in too long a chain".into(),
+                place: node.place.clone(),
+                advice: format!("at most {MAX_CHAIN} parameters, each of which uses the next"),
+            });
+        }
+        let size = node.value.size();
+        if self.budget < size {
+            self.stopped = true;
             return Err(Problem {
                 message: "the parameters refer to one another too many times".into(),
                 place: node.place.clone(),
-                advice: format!("at most {MAX_REFERENCES} references are followed"),
+                advice: format!("together they would make more than {MAX_VALUES} values"),
             });
         }
-        self.budget -= 1;
+        self.budget -= size;
         self.open.push(name.to_owned());
         let mut value = node.clone();
         let mut inner = Vec::new();

@@ -1,7 +1,9 @@
 //! What is wrong with a scene, and where: every mistake with file, line, column and the text.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
+use std::string::FromUtf8Error;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
@@ -65,10 +67,37 @@ pub struct Problems {
 }
 
 impl Problems {
+    /// A report shows this many mistakes and counts the others.
+    pub const SHOWN: usize = 20;
+
     /// Collects mistakes found in these texts.
     #[must_use]
-    pub fn new(sources: Sources, list: Vec<Problem>) -> Problems {
+    pub fn new(sources: Sources, mut list: Vec<Problem>) -> Problems {
+        // A parameter that is wrong is wrong wherever it is used.
+        let mut known = BTreeSet::new();
+        list.retain(|problem| {
+            let Place { source, range } = &problem.place;
+            known.insert((*source, range.start, range.end, problem.message.clone()))
+        });
         Problems { sources, list }
+    }
+
+    /// What is wrong with a file that is not text.
+    #[must_use]
+    pub fn not_text(file: &str, error: &FromUtf8Error) -> Problems {
+        let start = error.utf8_error().valid_up_to();
+        let mut sources = Sources::default();
+        let source = sources.add(file, String::from_utf8_lossy(error.as_bytes()));
+        let place = Place {
+            source,
+            range: start..start + '\u{fffd}'.len_utf8(),
+        };
+        let problem = Problem {
+            message: "the file is not UTF-8 text".into(),
+            place,
+            advice: "this is no character; save the file as UTF-8".into(),
+        };
+        Problems::new(sources, vec![problem])
     }
 
     /// The mistakes, in the order found.
@@ -81,11 +110,9 @@ impl Problems {
     #[must_use]
     pub fn position(&self, place: &Place) -> Option<(&str, usize, usize)> {
         let source = self.sources.get(place.source)?;
-        let before = source.text.get(..place.range.start)?;
-        let line_start = before.rfind('\n').map_or(0, |index| index + 1);
-        let line = before.matches('\n').count() + 1;
-        let column = before[line_start..].chars().count() + 1;
-        Some((&source.name, line, column))
+        let line = Line::around(&source.text, &place.range);
+        let column = line.text[..line.range.start].chars().count() + 1;
+        Some((&source.name, line.number, column))
     }
 
     /// The report for a terminal, in colour or plain.
@@ -96,24 +123,31 @@ impl Problems {
         } else {
             Renderer::plain()
         };
-        let reports: Vec<String> = self
+        let mut reports: Vec<String> = self
             .list
             .iter()
+            .take(Self::SHOWN)
             .map(|problem| self.render_one(&renderer, problem))
             .collect();
+        let others = self.list.len().saturating_sub(Self::SHOWN);
+        if others > 0 {
+            reports.push(format!("error: and {others} more mistakes"));
+        }
         reports.join("\n\n")
     }
 
     fn render_one(&self, renderer: &Renderer, problem: &Problem) -> String {
-        let title = Level::ERROR.primary_title(problem.message.as_str());
+        let (message, advice) = (printable(&problem.message), printable(&problem.advice));
+        let title = Level::ERROR.primary_title(message.as_str());
         let Some(source) = self.sources.get(problem.place.source) else {
-            return renderer.render(&[title.element(Level::HELP.message(problem.advice.as_str()))]);
+            return renderer.render(&[title.element(Level::HELP.message(advice.as_str()))]);
         };
-        let range = within(&source.text, &problem.place.range);
+        let line = Line::around(&source.text, &problem.place.range);
         let annotation = AnnotationKind::Primary
-            .span(range)
-            .label(problem.advice.as_str());
-        let snippet = Snippet::source(source.text.as_str())
+            .span(line.range.clone())
+            .label(advice.as_str());
+        let snippet = Snippet::source(line.text.as_str())
+            .line_start(line.number)
             .path(source.name.as_str())
             .annotation(annotation);
         renderer.render(&[title.element(snippet)])
@@ -128,24 +162,80 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// The range cut to the text and to whole characters of its first line, so that a report marks
-/// one line however long the table is that it complains about.
-fn within(text: &str, range: &Range<usize>) -> Range<usize> {
-    let floor = |mut index: usize| {
-        index = index.min(text.len());
-        while !text.is_char_boundary(index) {
-            index -= 1;
+/// Messages are cut to about this many characters, wherever the words in them come from.
+const LONGEST_MESSAGE: usize = 400;
+
+/// A text as a terminal should get it: without control characters, and not endless.
+fn printable(text: &str) -> String {
+    let shorter = shortened(text, LONGEST_MESSAGE);
+    let mut result = String::with_capacity(shorter.len());
+    for character in shorter.chars() {
+        match character {
+            '\n' => result.push(' '),
+            control if control.is_control() => result.extend(control.escape_default()),
+            other => result.push(other),
         }
-        index
-    };
-    let start = floor(range.start);
-    let mut end = floor(range.end.max(start));
-    if let Some(newline) = text[start..end].find('\n')
-        && newline > 0
-    {
-        end = start + newline;
     }
-    start..end
+    result
+}
+
+/// The text, or its beginning and end if it is longer than `most` characters.
+fn shortened(text: &str, most: usize) -> String {
+    // Bytes first: a long text is not counted through.
+    if text.len() <= most || text.chars().nth(most).is_none() {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(most / 2).collect();
+    let tail: Vec<char> = text.chars().rev().take(most / 4).collect();
+    let tail: String = tail.into_iter().rev().collect();
+    format!("{head} ... {tail}")
+}
+
+/// The last place up to `index` where a character of the text starts or the text ends.
+fn floor(text: &str, index: usize) -> usize {
+    let mut index = index.min(text.len());
+    while !text.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
+}
+
+/// One line of a text, and what of it is marked: a report shows one line, however long the table
+/// is that it complains about, and not more of that line than helps.
+struct Line {
+    text: String,
+    /// From 1.
+    number: usize,
+    /// What is marked, in bytes of the line.
+    range: Range<usize>,
+}
+
+impl Line {
+    /// How much is marked at most, and how much follows, in bytes.
+    const LONGEST: usize = 120;
+
+    fn around(text: &str, range: &Range<usize>) -> Line {
+        let start = floor(text, range.start);
+        let first = text[..start].rfind('\n').map_or(0, |index| index + 1);
+        let last = text[start..].find('\n').map_or(text.len(), |n| start + n);
+        // The end of a line of Windows belongs to the line end, unless it is what is marked.
+        let last = match text[start..last].strip_suffix('\r') {
+            Some(rest) => start + rest.len(),
+            None => last,
+        };
+        let end = floor(text, range.end.min(start + Self::LONGEST));
+        let end = end.clamp(start, last);
+        let shown = floor(text, (end + Self::LONGEST).min(last));
+        // The renderer shows the controls of ASCII as symbols, but passes on those of Latin-1.
+        let is_control = |c: char| ('\u{80}'..='\u{9f}').contains(&c);
+        let clean = |range: Range<usize>| text[range].replace(is_control, "\u{fffd}");
+        let (before, marked) = (clean(first..start), clean(start..end));
+        Line {
+            range: before.len()..before.len() + marked.len(),
+            text: before + &marked + &clean(end..shown.max(end)),
+            number: text[..start].matches('\n').count() + 1,
+        }
+    }
 }
 
 #[cfg(test)]

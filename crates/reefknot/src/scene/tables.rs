@@ -72,7 +72,7 @@ table! {
         /// Vertices that are held.
         pin: Named<Pin>,
         /// Moving air.
-        wind: Option<Wind>,
+        wind: Option<Placed<Wind>>,
         /// What to measure at every step.
         probe: Named<Probe>,
     }
@@ -205,7 +205,7 @@ table! {
     /// "corners". Vertices are counted along x first.
     pub struct ClothGrid {
         /// Length along x and y.
-        size: [Length; 2] [POSITIVE],
+        size: Placed<[Length; 2]> [POSITIVE],
         /// Number of vertices along x and y.
         vertices: Placed<[u64; 2]> [between(2.0, 8192.0)],
         /// How the cells are cut.

@@ -56,7 +56,7 @@ fn mistakes(from: &str, to: &str) -> String {
 fn parameters_units_and_expressions_arrive_in_si() {
     let scene = read(SCENE, &[]).unwrap();
     let grid = cloth(&scene);
-    assert_eq!(grid.size.map(|length| length.0), [0.5, 0.25]);
+    assert_eq!(grid.size.value.map(|length| length.0), [0.5, 0.25]);
     assert_eq!(grid.vertices.value, [10, 5]);
     let material = &scene.tables.material.0[0].value;
     assert_eq!(material.area_density.unwrap().0, 0.15);
@@ -89,7 +89,7 @@ fn quick_and_set_apply_in_order() {
     )
     .unwrap();
     assert_eq!(cloth(&scene).vertices.value, [10, 7]);
-    assert_eq!(cloth(&scene).size.map(|length| length.0), [0.8, 0.4]);
+    assert_eq!(cloth(&scene).size.value.map(|length| length.0), [0.8, 0.4]);
 }
 
 #[test]

@@ -50,7 +50,23 @@ impl Value {
             Value::Table(_) => "a table",
         }
     }
+
+    /// How many values it consists of, itself included.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let sum_of = |sizes: &mut dyn Iterator<Item = usize>| sizes.sum::<usize>();
+        1 + match self {
+            Value::List(items) => sum_of(&mut items.iter().map(|item| item.value.size())),
+            Value::Table(table) => {
+                sum_of(&mut table.entries.iter().map(|entry| entry.node.value.size()))
+            }
+            _ => 0,
+        }
+    }
 }
+
+/// How deep values may nest. Scenes need six levels; each one takes stack when it is copied.
+const MAX_DEPTH: usize = 16;
 
 /// Keys and values in the order written.
 #[derive(Clone, Debug, Default)]
@@ -99,6 +115,9 @@ impl Table {
                 advice: "write names with dots between, such as \"time.duration\"".into(),
             });
         }
+        if keys.len() > MAX_DEPTH {
+            return Err(too_deep(node.place));
+        }
         let last = keys.len() - 1;
         let mut table = self;
         for (depth, key) in keys.iter().enumerate() {
@@ -143,6 +162,14 @@ impl Table {
     }
 }
 
+fn too_deep(place: Place) -> Problem {
+    Problem {
+        message: format!("values nest deeper than {MAX_DEPTH} levels"),
+        place,
+        advice: "no key of a scene is that deep".into(),
+    }
+}
+
 /// Sets a value inside a list, whose next key is an index.
 fn set_in_list(items: &mut [Node], keys: &[&str], node: Node, path: &str) -> Result<(), Problem> {
     let count = items.len();
@@ -177,12 +204,17 @@ pub fn parse(text: &str, source: usize, problems: &mut Vec<Problem>) -> Table {
         let range = error.span().unwrap_or(0..0);
         problems.push(Problem {
             message: "this is not TOML".into(),
-            advice: error.message().to_owned(),
+            advice: error.message().replace('\n', ", "),
             place: Place { source, range },
         });
     }
     let before = problems.len();
-    let table = convert_table(table.get_ref(), source, problems);
+    let mut converter = Converter {
+        source,
+        problems,
+        depth: 0,
+    };
+    let table = converter.table(table.get_ref());
     // A text that does not parse may leave half-read numbers behind: one report is enough.
     if is_broken {
         problems.truncate(before);
@@ -200,7 +232,12 @@ pub fn parse_value(text: &str, source: usize, offset: usize) -> Result<Node, Pro
     match DeValue::parse(bare) {
         Ok(value) => {
             let mut problems = Vec::new();
-            let mut node = convert(value.get_ref(), whole.clone(), source, &mut problems);
+            let mut converter = Converter {
+                source,
+                problems: &mut problems,
+                depth: 0,
+            };
+            let mut node = converter.node(value.get_ref(), whole.clone());
             place_everywhere(&mut node, &whole);
             match problems.pop() {
                 None => Ok(node),
@@ -217,7 +254,7 @@ pub fn parse_value(text: &str, source: usize, offset: usize) -> Result<Node, Pro
         }),
         Err(error) => Err(Problem {
             message: format!("`{bare}` is not a TOML value"),
-            advice: error.message().to_owned(),
+            advice: error.message().replace('\n', ", "),
             place: whole,
         }),
     }
@@ -240,63 +277,91 @@ fn place_everywhere(node: &mut Node, place: &Place) {
     }
 }
 
-fn convert_table(table: &DeTable<'_>, source: usize, problems: &mut Vec<Problem>) -> Table {
-    let place = |range| Place { source, range };
-    let mut entries: Vec<Entry> = table
-        .iter()
-        .map(|(key, value)| Entry {
-            key: key.get_ref().to_string(),
-            key_place: place(key.span()),
-            node: convert(value.get_ref(), place(value.span()), source, problems),
-        })
-        .collect();
-    // The parser sorts by name; messages and the resolved scene keep the order of the author.
-    entries.sort_by_key(|entry| entry.key_place.range.start);
-    Table { entries }
+/// Makes a tree of what the TOML parser found, and notes what a scene cannot hold.
+struct Converter<'a> {
+    source: usize,
+    problems: &'a mut Vec<Problem>,
+    depth: usize,
 }
 
-fn convert(value: &DeValue<'_>, place: Place, source: usize, problems: &mut Vec<Problem>) -> Node {
-    let mut wrong = |message: String, advice: &str| {
-        problems.push(Problem {
+impl Converter<'_> {
+    fn table(&mut self, table: &DeTable<'_>) -> Table {
+        let source = self.source;
+        let place = |range| Place { source, range };
+        let mut entries: Vec<Entry> = table
+            .iter()
+            .map(|(key, value)| Entry {
+                key: key.get_ref().to_string(),
+                key_place: place(key.span()),
+                node: self.node(value.get_ref(), place(value.span())),
+            })
+            .collect();
+        // The parser sorts by name; messages and the resolved scene keep the order of the author.
+        entries.sort_by_key(|entry| entry.key_place.range.start);
+        Table { entries }
+    }
+
+    fn node(&mut self, value: &DeValue<'_>, place: Place) -> Node {
+        let value = match value {
+            DeValue::Array(_) | DeValue::Table(_) if self.depth >= MAX_DEPTH => {
+                self.problems.push(too_deep(place.clone()));
+                Value::Integer(0)
+            }
+            DeValue::Array(items) => {
+                self.depth += 1;
+                let source = self.source;
+                let list = items.iter().map(|item| {
+                    let range = item.span();
+                    self.node(item.get_ref(), Place { source, range })
+                });
+                let list = list.collect();
+                self.depth -= 1;
+                Value::List(list)
+            }
+            DeValue::Table(table) => {
+                self.depth += 1;
+                let table = self.table(table);
+                self.depth -= 1;
+                Value::Table(table)
+            }
+            plain => self.plain(plain, &place),
+        };
+        Node { value, place }
+    }
+
+    /// A value with nothing inside.
+    fn plain(&mut self, value: &DeValue<'_>, place: &Place) -> Value {
+        let (message, advice) = match value {
+            DeValue::String(text) => return Value::Text(text.to_string()),
+            DeValue::Boolean(value) => return Value::Boolean(*value),
+            DeValue::Integer(integer) => {
+                match i64::from_str_radix(integer.as_str(), integer.radix()) {
+                    Ok(value) => return Value::Integer(value),
+                    Err(_) => (
+                        format!("`{}` is too large for a whole number", integer.as_str()),
+                        "whole numbers have at most 18 digits",
+                    ),
+                }
+            }
+            DeValue::Float(float) => match float.as_str().parse::<f64>() {
+                Ok(value) if value.is_finite() => return Value::Float(value),
+                _ => (
+                    format!("`{}` is not a finite number", float.as_str()),
+                    "write a number that a simulation can use",
+                ),
+            },
+            _ => (
+                "a date has no meaning in a scene".into(),
+                "write a time as \"2 s\"",
+            ),
+        };
+        self.problems.push(Problem {
             message,
             place: place.clone(),
             advice: advice.into(),
         });
         Value::Integer(0)
-    };
-    let value = match value {
-        DeValue::String(text) => Value::Text(text.to_string()),
-        DeValue::Boolean(value) => Value::Boolean(*value),
-        DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
-            Ok(value) => Value::Integer(value),
-            Err(_) => wrong(
-                format!("`{}` is too large for a whole number", integer.as_str()),
-                "whole numbers have at most 18 digits",
-            ),
-        },
-        DeValue::Float(float) => match float.as_str().parse::<f64>() {
-            Ok(value) if value.is_finite() => Value::Float(value),
-            _ => wrong(
-                format!("`{}` is not a finite number", float.as_str()),
-                "write a number that a simulation can use",
-            ),
-        },
-        DeValue::Datetime(_) => wrong(
-            "a date has no meaning in a scene".into(),
-            "write a time as \"2 s\"",
-        ),
-        DeValue::Array(items) => Value::List(
-            items
-                .iter()
-                .map(|item| {
-                    let range = item.span();
-                    convert(item.get_ref(), Place { source, range }, source, problems)
-                })
-                .collect(),
-        ),
-        DeValue::Table(table) => Value::Table(convert_table(table, source, problems)),
-    };
-    Node { value, place }
+    }
 }
 
 /// The path of every value that is no table, and the value as TOML, in order.

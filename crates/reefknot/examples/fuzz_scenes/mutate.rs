@@ -1,0 +1,505 @@
+//! Scene files as nobody would write them, made from those that somebody did.
+
+use reefknot::scene::SceneRequest;
+
+/// The generator of Steele, Lea and Flood, Fast splittable pseudorandom number generators (2014).
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// The same numbers for the same case of the same seed, whatever came before.
+    fn of_case(seed: u64, case: u64) -> Random {
+        let mut random = Random(seed);
+        Random(random.next() ^ case.wrapping_mul(0xd134_2543_de82_ef95))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.next() % count.max(1) as u64) as usize
+    }
+
+    fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    fn pick<'a, T: ?Sized>(&mut self, list: &[&'a T]) -> &'a T {
+        list[self.below(list.len())]
+    }
+
+    /// A size between 1 and `most`, where each power of ten is as likely.
+    fn size(&mut self, most: usize) -> usize {
+        let part = self.below(1000) as f64 / 1000.0;
+        (most as f64).powf(part).ceil() as usize
+    }
+}
+
+const PUNCTUATION: [&str; 24] = [
+    "[", "]", "{", "}", "=", "\"", "'", ".", ",", "#", "\\", "\n", "\"\"\"", "'''", "[[", "]]",
+    "$", "=\"", "_", "-", "+", "\t", " ", "\\u",
+];
+
+const STRANGE: [&str; 16] = [
+    "\0",
+    "\u{feff}",
+    "é",
+    "日本",
+    "🧶",
+    "\u{202e}",
+    "\r",
+    "\u{7f}",
+    "\u{1b}[31m",
+    "\u{2028}",
+    "e\u{301}",
+    "\u{10ffff}",
+    "\t",
+    "\u{85}",
+    "\u{fffd}",
+    "\u{0b}",
+];
+
+const NUMBERS: [&str; 34] = [
+    "0",
+    "-0",
+    "-0.0",
+    "1",
+    "-1",
+    "2",
+    "3",
+    "1e308",
+    "-1e308",
+    "1e-308",
+    "1e-320",
+    "5e-324",
+    "1e400",
+    "nan",
+    "-nan",
+    "inf",
+    "-inf",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "99999999999999999999",
+    "0x7fffffffffffffff",
+    "0xfffffffffffffffff",
+    "0o17",
+    "0b1",
+    "1_000",
+    "8192",
+    "8193",
+    "1e9",
+    "1e-9",
+    "1e16",
+    "1e150",
+    "1e-150",
+    "18446744073709551615",
+    "0.5",
+];
+
+const VALUES: [&str; 34] = [
+    "true",
+    "\"\"",
+    "[]",
+    "{}",
+    "[[]]",
+    "[{}]",
+    "\"$n\"",
+    "\"$nope\"",
+    "\"$\"",
+    "\"=\"",
+    "\"= $n\"",
+    "\"= 1/0\"",
+    "\"= $n * 1e308 * 1e308\"",
+    "\"= (\"",
+    "\"= sqrt(-1)\"",
+    "\"= 3*mm\"",
+    "\"= $width ^ 9 ^ 9\"",
+    "\"1e308 km\"",
+    "\"1e-320 nm\"",
+    "\"5\"",
+    "\" 5 m \"",
+    "\"nan m\"",
+    "\"m\"",
+    "\"1 m^9/s^-9\"",
+    "1979-05-27T07:32:00Z",
+    "07:32:00",
+    "\"\\u0000\"",
+    "\"a\\nb\"",
+    "\"\\u001b[31m\"",
+    "{ group = \"left\" }",
+    "[1, 2]",
+    "[0, 0, 0]",
+    "\"left\"",
+    "\"sheet\"",
+];
+
+const UNITS: [&str; 22] = [
+    "m", "mm", "kg", "g", "s", "ms", "N", "Pa", "MPa", "bar", "J", "W", "Hz", "rad", "deg", "turn",
+    "denier", "tex", "%", "g/m^2", "m/s^2", "parsec",
+];
+
+const KEYS: [&str; 30] = [
+    "time",
+    "duration",
+    "h",
+    "substeps",
+    "frame_rate",
+    "start_frame",
+    "seed",
+    "gravity",
+    "title",
+    "material",
+    "object",
+    "pin",
+    "probe",
+    "wind",
+    "quick",
+    "parameters",
+    "kind",
+    "size",
+    "vertices",
+    "position",
+    "rotation",
+    "velocity",
+    "preset",
+    "young",
+    "thickness",
+    "at",
+    "box",
+    "\"\"",
+    "\"a b\"",
+    "n",
+];
+
+const PATHS: [&str; 20] = [
+    "time.duration",
+    "time.h",
+    "time",
+    "time.substeps",
+    "parameters.n",
+    "parameters",
+    "quick",
+    "quick.x",
+    "object",
+    "object.sheet.size",
+    "object.sheet.size.0",
+    "object.cloth.vertices.1",
+    "object.a.vertices",
+    "gravity.2",
+    "gravity.9",
+    "material.a.preset",
+    "",
+    ".",
+    "title.x",
+    "object.sheet.rotation.axis",
+];
+
+/// What a case reads; it is the same for the same seed and number.
+pub(crate) fn request(seeds: &[String], seed: u64, case: u64) -> SceneRequest {
+    let mut random = Random::of_case(seed, case);
+    let start = random.below(seeds.len());
+    let mut text = seeds[start].clone();
+    let rounds = match random.below(8) {
+        0 => 0,
+        1..=4 => 1,
+        5 | 6 => 2,
+        _ => 1 + random.below(6),
+    };
+    for _ in 0..rounds {
+        mutate(&mut text, seeds, &mut random);
+    }
+    let mut sets = Vec::new();
+    while sets.len() < 4 && random.one_in(5) {
+        sets.push(set(&text, &mut random));
+    }
+    SceneRequest {
+        name: "fuzz".into(),
+        file: "fuzz.toml".into(),
+        text,
+        quick: !random.one_in(3),
+        sets,
+    }
+}
+
+fn mutate(text: &mut String, seeds: &[String], random: &mut Random) {
+    match random.below(32) {
+        0 | 1 => flip_bytes(text, random),
+        2 | 3 => insert(text, random.pick(&PUNCTUATION), random),
+        4 => insert(text, random.pick(&STRANGE), random),
+        5 => delete(text, random),
+        6..=8 => change_lines(text, random),
+        9..=14 => replace_number(text, random),
+        15 | 16 => replace_unit(text, random),
+        17 | 18 => replace_key(text, random),
+        19..=24 => replace_value(text, seeds, random),
+        25 => change_line_ends(text, random),
+        26 => splice(text, seeds, random),
+        27 => nest(text, random),
+        28 => lengthen(text, random),
+        29 => chain_parameters(text, random),
+        30 => crowd(text, random),
+        _ => *text = text.chars().take(random.below(text.len() + 1)).collect(),
+    }
+}
+
+/// A place in the text where a character starts.
+fn position(text: &str, random: &mut Random) -> usize {
+    floor(text, random.below(text.len() + 1))
+}
+
+fn floor(text: &str, mut index: usize) -> usize {
+    index = index.min(text.len());
+    while !text.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
+}
+
+fn insert(text: &mut String, what: &str, random: &mut Random) {
+    let at = position(text, random);
+    text.insert_str(at, what);
+}
+
+fn flip_bytes(text: &mut String, random: &mut Random) {
+    let mut bytes = std::mem::take(text).into_bytes();
+    for _ in 0..random.size(20) {
+        let at = random.below(bytes.len());
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte ^= 1 << random.below(8);
+        }
+    }
+    *text = String::from_utf8_lossy(&bytes).into_owned();
+}
+
+fn delete(text: &mut String, random: &mut Random) {
+    let start = position(text, random);
+    let end = floor(text, start + random.size(200));
+    text.replace_range(start..end.clamp(start, text.len()), "");
+}
+
+fn change_lines(text: &mut String, random: &mut Random) {
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let (one, other) = (random.below(lines.len()), random.below(lines.len()));
+    match random.below(3) {
+        0 => lines.swap(one, other),
+        1 => lines.insert(other, lines[one]),
+        _ => {
+            lines.remove(one);
+        }
+    }
+    *text = lines.join("\n");
+}
+
+/// The stretches of text that satisfy `accept`.
+fn tokens(text: &str, accept: impl Fn(char) -> bool) -> Vec<(usize, usize)> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for (at, character) in text.char_indices().filter(|(_, c)| accept(*c)) {
+        let end = at + character.len_utf8();
+        match found.last_mut() {
+            Some(last) if last.1 == at => last.1 = end,
+            _ => found.push((at, end)),
+        }
+    }
+    found
+}
+
+fn replace_token(
+    text: &mut String,
+    accept: impl Fn(char) -> bool,
+    with: &str,
+    random: &mut Random,
+) {
+    let found = tokens(text, accept);
+    if !found.is_empty() {
+        let (start, end) = found[random.below(found.len())];
+        text.replace_range(start..end, with);
+    }
+}
+
+fn replace_number(text: &mut String, random: &mut Random) {
+    let number = random.pick(&NUMBERS);
+    replace_token(text, |c| c.is_ascii_digit() || c == '.', number, random);
+}
+
+fn replace_unit(text: &mut String, random: &mut Random) {
+    // The words in quotes after a number.
+    let found: Vec<(usize, usize)> = text
+        .match_indices('"')
+        .map(|(quote, _)| {
+            let start = text[..quote].rfind([' ', '"']).map_or(quote, |at| at + 1);
+            (start, quote)
+        })
+        .collect();
+    if !found.is_empty() {
+        let (start, end) = found[random.below(found.len())];
+        text.replace_range(start..end, random.pick(&UNITS));
+    }
+}
+
+fn replace_key(text: &mut String, random: &mut Random) {
+    let key = random.pick(&KEYS);
+    if random.one_in(3) {
+        replace_token(text, |c| c.is_ascii_lowercase(), key, random);
+    } else {
+        replace_side(text, 0, key, random);
+    }
+}
+
+fn replace_value(text: &mut String, seeds: &[String], random: &mut Random) {
+    let other = &seeds[random.below(seeds.len())];
+    let borrowed: Vec<&str> = other
+        .lines()
+        .filter_map(|line| Some(line.split_once('=')?.1.trim()))
+        .collect();
+    let value = match random.below(4) {
+        0 => random.pick(&NUMBERS),
+        1 => random.pick(&borrowed),
+        _ => random.pick(&VALUES),
+    };
+    replace_side(text, 1, value, random);
+}
+
+/// Replaces what stands before (0) or after (1) the first `=` of some line.
+fn replace_side(text: &mut String, side: usize, with: &str, random: &mut Random) {
+    let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+    let assignments: Vec<usize> = (0..lines.len())
+        .filter(|line| lines[*line].contains('='))
+        .collect();
+    if assignments.is_empty() {
+        return;
+    }
+    let line = &mut lines[assignments[random.below(assignments.len())]];
+    if let Some((key, value)) = line.split_once('=') {
+        *line = match side {
+            0 => format!("{with} = {value}"),
+            _ => format!("{key} = {with}"),
+        };
+    }
+    *text = lines.join("\n");
+}
+
+fn change_line_ends(text: &mut String, random: &mut Random) {
+    *text = match random.below(4) {
+        0 => text.replace('\n', "\r\n"),
+        1 => text.replace('\n', "\r"),
+        2 => format!("\u{feff}{text}"),
+        _ => text.replace("\n", "\n\t"),
+    };
+}
+
+/// The head of this scene and the tail of another.
+fn splice(text: &mut String, seeds: &[String], random: &mut Random) {
+    let other = &seeds[random.below(seeds.len())];
+    let (cut, from) = (position(text, random), position(other, random));
+    text.truncate(cut);
+    *text += &other[from..];
+}
+
+/// Nests something deeply.
+fn nest(text: &mut String, random: &mut Random) {
+    let depth = random.size(10_000);
+    let keys = vec!["a"; depth.min(79)].join(".");
+    let line = match random.below(10) {
+        0 => format!("x = {}", "[".repeat(depth)),
+        1 => format!("x = {}{}", "[".repeat(depth), "]".repeat(depth)),
+        2 => format!("x = {}1{}", "{a=".repeat(depth), "}".repeat(depth)),
+        3 => format!("{} = 1", vec!["a"; depth].join(".")),
+        4 => format!("[{}]\n{keys} = 1", vec!["object"; depth].join(".")),
+        5 => format!("title = \"= {}\"", "(".repeat(depth)),
+        6 => format!("title = \"= 1{}\"", " + -1 * 2 ^ 1".repeat(depth)),
+        7 => format!(
+            "x = {}1{}",
+            format!("{{{keys}=").repeat(depth.min(90)),
+            "}".repeat(depth.min(90))
+        ),
+        8 => format!("[quick]\n\"{}\" = 1", vec!["a"; depth].join(".")),
+        _ => format!("[parameters]\nn = {}{}", "[".repeat(70), "]".repeat(70)),
+    };
+    add_line(text, &line, random);
+}
+
+/// Adds a line at either end.
+fn add_line(text: &mut String, line: &str, random: &mut Random) {
+    match random.one_in(2) {
+        true => *text = format!("{line}\n{text}"),
+        false => *text += &format!("\n{line}\n"),
+    }
+}
+
+/// Something that is very long.
+fn lengthen(text: &mut String, random: &mut Random) {
+    let length = random.size(100_000);
+    let word = random
+        .pick(&["a", "é", "0", " ", "\t", "🧶"])
+        .repeat(length);
+    match random.below(6) {
+        0 => insert(text, &word, random),
+        1 => add_line(text, &format!("{} = 1", "b".repeat(length)), random),
+        2 => add_line(text, &format!("title = \"{word}\""), random),
+        3 => replace_side(text, 1, &format!("\"{word}\""), random),
+        4 => replace_side(text, 1, &format!("[{}]", "1, ".repeat(length / 4)), random),
+        _ => {
+            let name = "p".repeat(length);
+            let line = format!("[parameters]\n{name}q = 1\nx = \"${name}\"");
+            add_line(text, &line, random);
+        }
+    }
+}
+
+/// Parameters that use one another.
+fn chain_parameters(text: &mut String, random: &mut Random) {
+    let count = random.size(5000);
+    let kind = random.below(4);
+    let mut lines = String::from("p0 = [1, 2, 3, 4, 5, 6, 7, 8]\n");
+    if kind == 0 {
+        lines = String::from("p0 = 1\n");
+    }
+    for i in 1..count {
+        let before = i - 1;
+        lines += &match kind {
+            0 => format!("p{i} = \"= $p{before} + 1\"\n"),
+            1 => format!("p{i} = \"$p{before}\"\n"),
+            2 => format!("p{i} = [\"$p{before}\", \"$p{before}\"]\n"),
+            _ => format!("p{i} = [{}]\n", format!("\"$p{before}\", ").repeat(40)),
+        };
+    }
+    let head = "[parameters]\n";
+    match text.find(head) {
+        Some(at) => text.insert_str(at + head.len(), &lines),
+        None => *text += &format!("\n{head}{lines}"),
+    }
+}
+
+/// Very many things.
+fn crowd(text: &mut String, random: &mut Random) {
+    let count = random.size(3000);
+    let part = |i: usize| match count % 4 {
+        0 => format!("unknown{i} = {i}\n"),
+        1 => format!("[pin.p{i}]\nobject = \"nobody\"\nat = {{ group = \"left\" }}\n"),
+        2 => format!("[object.o{i}]\nkind = \"cloth-grid\"\n"),
+        _ => format!("[[object.o]]\nkind = {i}\n"),
+    };
+    let lines: String = (0..count).map(part).collect();
+    add_line(text, &lines, random);
+}
+
+/// A `--set` argument.
+fn set(text: &str, random: &mut Random) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let borrowed = lines.get(random.below(lines.len())).copied().unwrap_or("");
+    let value = match random.below(3) {
+        0 => random.pick(&NUMBERS).to_owned(),
+        1 => random.pick(&VALUES).to_owned(),
+        _ => borrowed.chars().take(1000).collect(),
+    };
+    match random.below(8) {
+        0 => value,
+        1 => format!("{}={value}", vec!["a"; random.size(10_000)].join(".")),
+        2 => format!("time={}", "[".repeat(random.size(10_000))),
+        _ => format!("{}={value}", random.pick(&PATHS)),
+    }
+}

@@ -1,0 +1,39 @@
+//! No scene file, however broken, makes the program panic or hang, or is refused without a place.
+
+#[path = "../examples/fuzz_scenes/cases.rs"]
+mod cases;
+#[path = "../examples/fuzz_scenes/mutate.rs"]
+mod mutate;
+#[path = "../examples/fuzz_scenes/seeds.rs"]
+mod seeds;
+
+#[test]
+fn two_thousand_mutated_scenes_neither_panic_nor_hang_and_each_refusal_has_a_place() {
+    let tally = cases::run(0, 2000, 1).unwrap();
+    assert!(tally.is_clean(), "{}\n{:#?}", tally.json(), tally.findings);
+    assert!(tally.stepped > 200, "too few scenes get as far as a step");
+    assert!(tally.rejected > 500, "too few scenes are broken");
+    assert!(!tally.sample.is_empty());
+}
+
+#[test]
+fn the_scenes_that_are_mutated_use_every_key() {
+    fn keys(schema: &serde_json::Value, found: &mut Vec<String>) {
+        match schema {
+            serde_json::Value::Object(object) => {
+                if let Some(serde_json::Value::Object(properties)) = object.get("properties") {
+                    found.extend(properties.keys().cloned());
+                }
+                object.values().for_each(|value| keys(value, found));
+            }
+            serde_json::Value::Array(list) => list.iter().for_each(|value| keys(value, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    keys(&reefknot::scene::json_schema(), &mut found);
+    let text = seeds::seeds().join("\n");
+    for key in found {
+        assert!(text.contains(&key), "no scene to mutate uses `{key}`");
+    }
+}
