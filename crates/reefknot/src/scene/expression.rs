@@ -225,9 +225,9 @@ fn constant(name: &str) -> Result<Number, String> {
     }
 }
 
-const FUNCTIONS: [&str; 14] = [
+const FUNCTIONS: [&str; 15] = [
     "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "ln", "abs", "round", "floor",
-    "ceil", "min",
+    "ceil", "min", "max",
 ];
 
 fn apply(name: &str, argument: Number) -> Result<Number, String> {

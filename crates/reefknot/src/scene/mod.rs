@@ -108,7 +108,8 @@ impl Scene {
             place: duration.place.clone(),
         };
         // `time` is a table, or the scene would not have been read.
-        let _ = self.tree.set("time.duration", node);
+        let place = node.place.clone();
+        let _ = self.tree.set("time.duration", &place, node);
     }
 
     /// The merged scene as TOML: run as it is, it gives the same simulation.
@@ -199,7 +200,7 @@ fn merge_quick(tree: &mut Table, quick: bool, problems: &mut Vec<Problem>) {
     for entry in table.entries {
         if let Err(problem) = settable(tree, &entry.key, &entry.key_place) {
             problems.push(problem);
-        } else if quick && let Err(problem) = tree.set(&entry.key, entry.node) {
+        } else if quick && let Err(problem) = tree.set(&entry.key, &entry.key_place, entry.node) {
             problems.push(problem);
         }
     }
@@ -220,9 +221,13 @@ fn merge_set(tree: &mut Table, set: &str, sources: &mut Sources, problems: &mut 
         });
         return;
     };
+    let place = Place {
+        source,
+        range: 0..path.len(),
+    };
     let result = settable(tree, path, &place)
         .and_then(|()| tree::parse_value(value, source, path.len() + 1))
-        .and_then(|node| tree.set(path, node));
+        .and_then(|node| tree.set(path, &place, node));
     if let Err(problem) = result {
         problems.push(problem);
     }

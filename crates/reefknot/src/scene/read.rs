@@ -44,6 +44,7 @@ impl<'a> Reader<'a> {
     pub fn expected(&mut self, node: &Node, what: &str) {
         let found = match &node.value {
             Value::Text(text) => format!("the text \"{text}\""),
+            Value::Float(value) => format!("the number {}", number_text(*value)),
             value => value.kind().to_owned(),
         };
         let message = format!("`{}` must be {what}, not {found}", self.path());
@@ -71,7 +72,11 @@ impl<'a> Reader<'a> {
         }
         let words = self.bounds.words();
         let message = format!("`{}` must be {words}", self.path());
-        self.problem(&node.place, message, format!("{value} is out of bounds"));
+        self.problem(
+            &node.place,
+            message,
+            format!("{} is out of bounds", number_text(value)),
+        );
         None
     }
 
@@ -95,19 +100,36 @@ impl<'a> Reader<'a> {
                 }
             },
             _ => {
-                self.expected(node, &format!("a number or a text with a unit ({unit})"));
+                let wanted = match unit {
+                    "1" => "a number".to_owned(),
+                    unit => format!("a number or a text with a unit ({unit})"),
+                };
+                self.expected(node, &wanted);
                 return None;
             }
         };
         if dimension != expected {
-            let message = format!(
-                "`{}` is measured in {unit}, not in {dimension}",
-                self.path()
-            );
+            let path = self.path();
+            let message = match (unit, dimension) {
+                ("1", _) => format!("`{path}` is a plain number, not measured in {dimension}"),
+                (_, Dimension::NONE) => {
+                    format!("`{path}` is measured in {unit}, not a plain number")
+                }
+                _ => format!("`{path}` is measured in {unit}, not in {dimension}"),
+            };
             self.problem(&node.place, message, example_of(unit));
             return None;
         }
         self.within_bounds(node, value)
+    }
+}
+
+/// A number as one would write it: without hundreds of zeros.
+fn number_text(value: f64) -> String {
+    if value == 0.0 || (1e-4..1e15).contains(&value.abs()) {
+        format!("{value}")
+    } else {
+        format!("{value:e}")
     }
 }
 
@@ -328,7 +350,11 @@ impl<T: Read, const N: usize> Read for [T; N] {
         };
         if items.len() != N {
             let message = format!("`{}` must have {N} values", reader.path());
-            reader.problem(&node.place, message, format!("{} values", items.len()));
+            reader.problem(
+                &node.place,
+                message,
+                format!("it has {} values", items.len()),
+            );
             return None;
         }
         let read: Option<Vec<T>> = read_items(items, reader).into_iter().collect();

@@ -68,6 +68,8 @@ impl Value {
 /// How deep values may nest. Scenes need six levels; each one takes stack when it is copied.
 const MAX_DEPTH: usize = 16;
 
+const DEEP: &str = "brackets or names nest too deeply here; no key of a scene needs that";
+
 /// Keys and values in the order written.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
@@ -102,27 +104,27 @@ impl Table {
         Some(self.entries.remove(index).node)
     }
 
-    /// Sets the value at a path such as `object.cloth.vertices`, making tables on the way.
+    /// Sets the value at a path such as `object.cloth.vertices`, making tables on the way;
+    /// `path_place` is where the path was written.
     ///
     /// # Errors
     /// If something on the way is neither a table nor a list that has the index.
-    pub fn set(&mut self, path: &str, node: Node) -> Result<(), Problem> {
+    pub fn set(&mut self, path: &str, path_place: &Place, node: Node) -> Result<(), Problem> {
         let keys: Vec<&str> = path.split('.').map(str::trim).collect();
         if keys.iter().any(|key| key.is_empty()) {
             return Err(Problem {
                 message: format!("`{path}` is no path to a key"),
-                place: node.place,
+                place: path_place.clone(),
                 advice: "write names with dots between, such as \"time.duration\"".into(),
             });
         }
         if keys.len() > MAX_DEPTH {
-            return Err(too_deep(node.place));
+            return Err(too_deep(path_place.clone()));
         }
         let last = keys.len() - 1;
         let mut table = self;
         for (depth, key) in keys.iter().enumerate() {
-            let place = node.place.clone();
-            let index = table.entry_index(key, &place);
+            let index = table.entry_index(key, path_place);
             let slot = &mut table.entries[index].node;
             if depth == last {
                 *slot = node;
@@ -131,12 +133,12 @@ impl Table {
             match &mut slot.value {
                 Value::Table(inner) => table = inner,
                 Value::List(items) => {
-                    return set_in_list(items, &keys[depth + 1..], node, path);
+                    return set_in_list(items, &keys[depth + 1..], node, path, path_place);
                 }
                 other => {
                     return Err(Problem {
                         message: format!("`{path}` cannot be set: `{key}` is {}", other.kind()),
-                        place,
+                        place: path_place.clone(),
                         advice: "only tables and lists have something inside".into(),
                     });
                 }
@@ -166,14 +168,19 @@ fn too_deep(place: Place) -> Problem {
     Problem {
         message: format!("values nest deeper than {MAX_DEPTH} levels"),
         place,
-        advice: "no key of a scene is that deep".into(),
+        advice: DEEP.into(),
     }
 }
 
 /// Sets a value inside a list, whose next key is an index.
-fn set_in_list(items: &mut [Node], keys: &[&str], node: Node, path: &str) -> Result<(), Problem> {
+fn set_in_list(
+    items: &mut [Node],
+    keys: &[&str],
+    node: Node,
+    path: &str,
+    place: &Place,
+) -> Result<(), Problem> {
     let count = items.len();
-    let place = node.place.clone();
     let wrong = |advice: String| Problem {
         message: format!("`{path}` cannot be set"),
         place: place.clone(),
@@ -190,8 +197,8 @@ fn set_in_list(items: &mut [Node], keys: &[&str], node: Node, path: &str) -> Res
         return Ok(());
     }
     match &mut slot.value {
-        Value::Table(table) => table.set(&keys[1..].join("."), node),
-        Value::List(items) => set_in_list(items, &keys[1..], node, path),
+        Value::Table(table) => table.set(&keys[1..].join("."), place, node),
+        Value::List(items) => set_in_list(items, &keys[1..], node, path, place),
         other => Err(wrong(format!("value {index} is {}", other.kind()))),
     }
 }
@@ -200,14 +207,15 @@ fn set_in_list(items: &mut [Node], keys: &[&str], node: Node, path: &str) -> Res
 pub fn parse(text: &str, source: usize, problems: &mut Vec<Problem>) -> Table {
     let (table, errors) = DeTable::parse_recoverable(text);
     let is_broken = !errors.is_empty();
-    for error in errors {
-        let range = error.span().unwrap_or(0..0);
-        problems.push(Problem {
-            message: "this is not TOML".into(),
-            advice: error.message().replace('\n', ", "),
-            place: Place { source, range },
-        });
-    }
+    let mut found: Vec<Problem> = errors.iter().map(|e| syntax(text, source, e)).collect();
+    // What comes after a mistake in the same line is mostly its consequence.
+    found.sort_by_key(|problem| problem.place.range.start);
+    let line_of = |problem: &Problem| {
+        let before = text.get(..problem.place.range.start);
+        before.map(|before| before.rfind('\n'))
+    };
+    found.dedup_by(|later, earlier| line_of(later) == line_of(earlier));
+    problems.append(&mut found);
     let before = problems.len();
     let mut converter = Converter {
         source,
@@ -220,6 +228,28 @@ pub fn parse(text: &str, source: usize, problems: &mut Vec<Problem>) -> Table {
         problems.truncate(before);
     }
     table
+}
+
+/// What the parser says, in the words of the other messages.
+fn syntax(text: &str, source: usize, error: &toml::de::Error) -> Problem {
+    let range = error.span().unwrap_or(0..0);
+    let said = error.message().replace('\n', ", ");
+    let (message, advice) = match said.as_str() {
+        "duplicate key" => (
+            format!(
+                "`{}` is defined twice",
+                text.get(range.clone()).unwrap_or("")
+            ),
+            "keep one of the two".to_owned(),
+        ),
+        said if said.contains("recurs") => ("this is not TOML".into(), DEEP.to_owned()),
+        _ => ("this is not TOML".into(), said),
+    };
+    Problem {
+        message,
+        place: Place { source, range },
+        advice,
+    }
 }
 
 /// Reads the value of a `--set` argument: TOML, or text without quotes.
@@ -253,9 +283,9 @@ pub fn parse_value(text: &str, source: usize, offset: usize) -> Result<Node, Pro
             place: whole,
         }),
         Err(error) => Err(Problem {
-            message: format!("`{bare}` is not a TOML value"),
-            advice: error.message().replace('\n', ", "),
+            message: "this is not a TOML value".into(),
             place: whole,
+            ..syntax(bare, source, &error)
         }),
     }
 }

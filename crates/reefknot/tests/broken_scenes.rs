@@ -1,0 +1,276 @@
+//! Scenes that once overflowed the stack, took minutes, or were refused in words that help nobody:
+//! each was found by mutating scene files (see the example `fuzz_scenes`).
+
+use reefknot::model::Model;
+use reefknot::scene::problem::Problems;
+use reefknot::scene::{Scene, SceneRequest};
+
+const SCENE: &str = r#"time = { duration = 1 }
+[material.a]
+preset = "denim"
+[object.a]
+kind = "cloth-grid"
+size = [1, 1]
+vertices = [3, 3]
+material = "a"
+"#;
+
+fn read(text: &str, sets: &[&str]) -> Result<Scene, Problems> {
+    Scene::read(&SceneRequest {
+        file: "a.toml".into(),
+        text: text.into(),
+        sets: sets.iter().map(|set| (*set).to_owned()).collect(),
+        ..SceneRequest::default()
+    })
+}
+
+/// What is said of a text, on a thread whose stack is as small as any.
+fn report(text: &str, sets: &[&str]) -> String {
+    let small = std::thread::Builder::new().stack_size(1 << 20);
+    std::thread::scope(|scope| {
+        let reader = small.spawn_scoped(scope, || match read(text, sets) {
+            Ok(scene) => Model::build(&scene).unwrap_err().to_string(),
+            Err(problems) => problems.to_string(),
+        });
+        reader.unwrap().join().unwrap()
+    })
+}
+
+fn expect(report: &str, words: &[&str]) {
+    for words in words {
+        assert!(report.contains(words), "expected `{words}` in\n{report}");
+    }
+}
+
+/// The report on the scene with `from` replaced by `to`.
+fn changed(from: &str, to: &str) -> String {
+    assert!(SCENE.contains(from));
+    report(&SCENE.replacen(from, to, 1), &[])
+}
+
+#[test]
+fn a_long_chain_of_parameters_does_not_overflow_the_stack() {
+    for link in ["\"$p{}\"", "\"= $p{} + 1\""] {
+        let mut text = String::from("[parameters]\np0 = 1\n");
+        for i in 1..5000 {
+            let value = link.replace("{}", &(i - 1).to_string());
+            text += &format!("p{i} = {value}\n");
+        }
+        expect(&report(&text, &[]), &["a.toml:", "too long a chain"]);
+    }
+}
+
+#[test]
+fn parameters_that_multiply_neither_fill_the_memory_nor_the_screen() {
+    let mut text = String::from("[parameters]\np0 = [1, 2, 3, 4, 5, 6, 7, 8]\n");
+    for i in 1..2000 {
+        let uses = format!("\"$p{}\", ", i - 1).repeat(40);
+        text += &format!("p{i} = [{uses}]\n");
+    }
+    let report = report(&text, &[]);
+    expect(&report, &["a.toml:", "too many times"]);
+    assert!(report.len() < 40_000);
+}
+
+#[test]
+fn deep_nesting_does_not_overflow_the_stack() {
+    let keys = vec!["a"; 79].join(".");
+    let tables = format!("x = {}1{}", format!("{{{keys}=").repeat(79), "}".repeat(79));
+    let path = vec!["a"; 10_000].join(".");
+    let brackets = format!("x = {}", "[".repeat(10_000));
+    for text in [
+        tables,
+        brackets,
+        format!("{path} = 1"),
+        format!("[{path}]"),
+        format!("[{keys}]\n{keys} = 1"),
+    ] {
+        expect(&report(&text, &[]), &["a.toml:", "too deeply"]);
+    }
+    let set = format!("{path}=1");
+    expect(&report(SCENE, &[&set]), &["--set:1:1", "too deeply"]);
+    let set = format!("time={}", "[".repeat(10_000));
+    expect(&report(SCENE, &[&set]), &["--set:1:6", "too deeply"]);
+    let quick = format!("{SCENE}[quick]\n\"{path}\" = 1");
+    let request = SceneRequest {
+        text: quick,
+        quick: true,
+        ..SceneRequest::default()
+    };
+    let problems = Scene::read(&request).unwrap_err().to_string();
+    expect(&problems, &["10:1", "too deeply"]);
+}
+
+#[test]
+fn long_names_are_not_compared_for_minutes() {
+    let name = "p".repeat(100_000);
+    let text = format!("[parameters]\n{name}q = 1\nx = \"${name}\"\n");
+    let report = report(&text, &[]);
+    expect(&report, &["a.toml:3:5", "there is no parameter `ppp"]);
+    assert!(report.len() < 2000, "{}", report.len());
+}
+
+#[test]
+fn a_report_does_not_print_endless_lines_or_hundreds_of_mistakes() {
+    let long = format!("title = {}\n", "1".repeat(100_000));
+    let report_on_long = report(&long, &[]);
+    expect(&report_on_long, &["a.toml:1:9"]);
+    assert!(report_on_long.len() < 2000);
+    let lines: String = (0..5000).map(|i| format!("unknown{i} = 1\n")).collect();
+    let report_on_many = report(&lines, &[]);
+    expect(&report_on_many, &["a.toml:1:1", "more mistakes"]);
+    assert!(report_on_many.len() < 40_000);
+}
+
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    for text in [
+        "a\u{9b}31m = 1",
+        "\"\\u001b[31m\" = 1",
+        "\u{85}",
+        "x = \"\0",
+    ] {
+        let report = report(text, &[]);
+        expect(&report, &["a.toml:1:"]);
+        assert!(
+            !report.contains(|c: char| c.is_control() && c != '\n'),
+            "{report:?}"
+        );
+    }
+}
+
+#[test]
+fn places_are_right_in_empty_texts_and_with_any_line_ends() {
+    expect(&report("", &[]), &["a.toml:1:1", "`time` is missing"]);
+    expect(&report("\n\n", &[]), &["a.toml:1:1"]);
+    expect(&report("\ttime\t=\t3\r\n", &[]), &["a.toml:1:9"]);
+    expect(
+        &report("title = \"日本\"\r\ntitle = 2\r\n", &[]),
+        &["a.toml:2:1"],
+    );
+    expect(&report("title = \"é\nx", &[]), &["a.toml:1:11"]);
+    expect(&report("\u{feff}sise = 1", &[]), &["a.toml:1:", "sise"]);
+}
+
+#[test]
+fn a_key_that_is_given_twice_is_said_to_be() {
+    let report = changed("size = [1, 1]", "size = [1, 1]\nsize = [2, 2]");
+    expect(&report, &["a.toml:7:1", "`size` is defined twice"]);
+}
+
+#[test]
+fn one_mistake_of_syntax_is_one_report() {
+    let problems = read("size = ,[1, 1]\nx\n", &[]).unwrap_err();
+    assert_eq!(problems.list().len(), 2, "{problems}");
+}
+
+#[test]
+fn a_wrong_parameter_is_one_mistake_however_often_it_is_used() {
+    let text = SCENE
+        .replace("[3, 3]", "[\"$n\", \"$n\"]")
+        .replace("[material.a]", "[parameters]\nn = \"= 1/0\"\n[material.a]");
+    let problems = read(&text, &[]).unwrap_err();
+    assert_eq!(problems.list().len(), 1, "{problems}");
+    let problems = read(&SCENE.replace("[3, 3]", "[\"$n\", 3]"), &[]).unwrap_err();
+    assert_eq!(problems.list().len(), 1, "{problems}");
+}
+
+#[test]
+fn the_quick_size_cannot_be_set_because_the_stored_scene_would_not_read_back() {
+    expect(&report(SCENE, &["quick=2"]), &["--set:1:1", "`quick`"]);
+    expect(&report(SCENE, &["quick.x=2"]), &["--set:1:1", "`quick`"]);
+}
+
+#[test]
+fn a_path_that_does_not_exist_is_marked_and_not_its_value() {
+    expect(
+        &report(SCENE, &["time.duraton=3"]),
+        &["--set:1:1", "`duration`?"],
+    );
+    expect(&report(SCENE, &[".=3"]), &["--set:1:1", "no path"]);
+}
+
+#[test]
+fn an_element_of_a_parameter_can_be_set() {
+    let text = SCENE
+        .replace("[1, 1]", "\"$size\"")
+        .replace("[material.a]", "[parameters]\nsize = [1, 1]\n[material.a]");
+    assert!(read(&text, &["parameters.size.1=2"]).is_ok());
+    expect(
+        &report(&text, &["parameters . sise=2"]),
+        &["no parameter `sise`"],
+    );
+}
+
+#[test]
+fn times_without_bound_are_refused_in_few_words() {
+    let long = changed("duration = 1", "duration = 1e300");
+    expect(&long, &["a.toml:1:21", "2e301 frames"]);
+    let endless = changed("duration = 1", "duration = 1e308");
+    expect(&endless, &["a.toml:1:21", "endlessly many frames"]);
+    let fine = changed("duration = 1", "duration = 1, h = 1e-320");
+    expect(&fine, &["a.toml:1:28", "steps"]);
+    assert!(long.len() < 500 && fine.len() < 500);
+}
+
+#[test]
+fn sizes_masses_and_stiffnesses_that_are_no_numbers_are_refused_where_they_stand() {
+    for size in ["[1e-300, 1e300]", "[1e-200, 1e-200]", "[1e200, 1e200]"] {
+        expect(&changed("[1, 1]", size), &["a.toml:6:8", "`object.a`"]);
+    }
+    expect(
+        &changed("\"denim\"", "\"denim\"\narea_density = 1e-320"),
+        &["a.toml:2:1", "material `a`"],
+    );
+    expect(
+        &changed("\"denim\"", "\"denim\"\nyoung = 1e300\nthickness = 1e300"),
+        &["a.toml:2:1", "material `a`"],
+    );
+    expect(
+        &changed("\"denim\"", "\"denim\"\nmembrane = [1e-320, 1]"),
+        &["a.toml:2:1", "material `a`"],
+    );
+}
+
+#[test]
+fn an_object_so_far_away_that_its_vertices_fall_together_is_refused() {
+    for position in ["[1e20, 0, 0]", "[1e308, 1e308, 0]"] {
+        let report = changed("[3, 3]", &format!("[3, 3]\nposition = {position}"));
+        expect(&report, &["a.toml:4:1", "too far away"]);
+    }
+}
+
+#[test]
+fn an_axis_of_any_length_is_an_axis() {
+    for axis in ["[1e308, 1e308, 0]", "[0, 0, 1e-320]"] {
+        let rotation = format!("[3, 3]\nrotation = {{ axis = {axis}, angle = 1 }}");
+        let scene = read(&SCENE.replace("[3, 3]", &rotation), &[]).unwrap();
+        assert!(Model::build(&scene).is_ok(), "{axis}");
+    }
+    let report = changed("[3, 3]", "[3, 3]\nrotation = { axis = [0, 0, 0] }");
+    expect(&report, &["a.toml:8:21", "axis of some length"]);
+}
+
+#[test]
+fn gusts_too_small_for_a_number_are_refused() {
+    let wind = "\n[wind]\nvelocity = [1, 0, 0]\nturbulence = 1\ngust_length = 1e-320\n";
+    let report = report(&format!("{SCENE}{wind}"), &[]);
+    expect(&report, &["a.toml:10:1", "gust_length"]);
+}
+
+#[test]
+fn plain_numbers_are_called_plain() {
+    let report = changed("\"denim\"", "\"denim\"\npoisson = \"3 s\"");
+    expect(&report, &["`material.a.poisson` is a plain number"]);
+    let report = changed("duration = 1", "duration = \"5 %\"");
+    expect(&report, &["measured in s, not a plain number"]);
+}
+
+#[test]
+fn a_file_that_is_not_text_is_refused_at_its_first_byte_that_is_none() {
+    let error = String::from_utf8(b"title = 1\nab\xff\n".to_vec()).unwrap_err();
+    expect(
+        &Problems::not_text("a.toml", &error).to_string(),
+        &["a.toml:2:3", "UTF-8"],
+    );
+}
