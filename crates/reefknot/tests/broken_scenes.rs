@@ -1,6 +1,8 @@
 //! Scenes that once overflowed the stack, took minutes, or were refused in words that help nobody:
 //! each was found by mutating scene files (see the example `fuzz_scenes`).
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use reefknot::model::Model;
 use reefknot::scene::problem::Problems;
 use reefknot::scene::{Scene, SceneRequest};
@@ -273,4 +275,18 @@ fn a_file_that_is_not_text_is_refused_at_its_first_byte_that_is_none() {
         &Problems::not_text("a.toml", &error).to_string(),
         &["a.toml:2:3", "UTF-8"],
     );
+}
+
+#[test]
+fn a_storm_of_mistakes_is_reported_at_once() {
+    let start = std::time::Instant::now();
+    for storm in [
+        "]", "=", "a ", "\"", "[", "{", "'a'=", ",", "a=1,", "\r", "[a]",
+    ] {
+        expect(&report(&storm.repeat(100_000), &[]), &["a.toml:1:"]);
+        let lines = format!("{storm}\n").repeat(20_000);
+        expect(&report(&lines, &[]), &["a.toml:"]);
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    assert!(seconds < 20.0, "{seconds:.1} s");
 }

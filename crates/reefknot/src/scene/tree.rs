@@ -3,6 +3,7 @@
 //! Quick sizes and `--set` are merged into this tree, before any key gets a meaning: a mistake is
 //! then reported in the text that made it, be it the file or the command line.
 
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::problem::{Place, Problem};
@@ -222,12 +223,13 @@ pub fn parse(text: &str, source: usize, problems: &mut Vec<Problem>) -> Table {
         problems,
         depth: 0,
     };
-    let table = converter.table(table.get_ref());
+    let tree = converter.table(table.get_ref());
+    take_apart(DeValue::Table(table.into_inner()));
     // A text that does not parse may leave half-read numbers behind: one report is enough.
     if is_broken {
         problems.truncate(before);
     }
-    table
+    tree
 }
 
 /// What the parser says, in the words of the other messages.
@@ -259,8 +261,9 @@ pub fn parse_value(text: &str, source: usize, offset: usize) -> Result<Node, Pro
         range: offset..offset + text.len(),
     };
     let bare = text.trim();
-    match DeValue::parse(bare) {
-        Ok(value) => {
+    let (value, errors) = DeValue::parse_recoverable(bare);
+    let result = match errors.first() {
+        None => {
             let mut problems = Vec::new();
             let mut converter = Converter {
                 source,
@@ -278,15 +281,32 @@ pub fn parse_value(text: &str, source: usize, offset: usize) -> Result<Node, Pro
             }
         }
         // The shell has eaten the quotes of `--set body="cloth"`: take what is plainly text.
-        Err(_) if !bare.is_empty() && !bare.starts_with(['[', '{', '"', '\'']) => Ok(Node {
+        Some(_) if !bare.is_empty() && !bare.starts_with(['[', '{', '"', '\'']) => Ok(Node {
             value: Value::Text(bare.to_owned()),
             place: whole,
         }),
-        Err(error) => Err(Problem {
+        Some(error) => Err(Problem {
             message: "this is not a TOML value".into(),
             place: whole,
-            ..syntax(bare, source, &error)
+            ..syntax(bare, source, error)
         }),
+    };
+    take_apart(value.into_inner());
+    result
+}
+
+/// Frees what the parser made level by level: thousands of levels, which dotted names inside
+/// tables inside tables can have, would need more stack than there may be.
+fn take_apart(value: DeValue<'_>) {
+    let mut waiting = vec![value];
+    while let Some(value) = waiting.pop() {
+        match value {
+            DeValue::Table(table) => {
+                waiting.extend(table.into_iter().map(|(_, value)| value.into_inner()));
+            }
+            DeValue::Array(items) => waiting.extend(items.into_iter().map(Spanned::into_inner)),
+            _ => {}
+        }
     }
 }
 
