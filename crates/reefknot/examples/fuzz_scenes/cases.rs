@@ -14,8 +14,8 @@ use reefknot::scene::{Scene, SceneRequest};
 
 use crate::{mutate, seeds};
 
-/// Cases that take longer than this hang, as far as a user can tell.
-pub(crate) const SLOW: Duration = Duration::from_secs(2);
+/// Cases that take longer than this hang, as far as a user can tell; nobody uses a debug build.
+pub(crate) const SLOW: Duration = Duration::from_secs(if cfg!(debug_assertions) { 40 } else { 2 });
 
 /// A case that takes this long is not waited for.
 const STUCK: Duration = Duration::from_secs(60);
