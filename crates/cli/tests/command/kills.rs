@@ -21,7 +21,8 @@ impl Dice {
 }
 
 /// Kills runs again and again and goes on with them, until there were enough kills; expects every
-/// run to end as one that was left in peace. Returns how many runs came to their end.
+/// run to end as one that was left in peace. Returns how many kills left a checkpoint beyond the
+/// start to go on from.
 fn kill_runs(kills: usize, threads: &str, frames: &str, seed: u64) -> usize {
     let place = Place::new();
     let scene = [
@@ -37,7 +38,7 @@ fn kill_runs(kills: usize, threads: &str, frames: &str, seed: u64) -> usize {
     let hash = place.hash(&scene, &["--out", "whole"]);
     let whole = began.elapsed();
     let mut dice = Dice(seed);
-    let (mut done, mut finished) = (0, 0);
+    let (mut done, mut finished, mut midway) = (0, 0, 0);
     while done < kills {
         let out = format!("run{finished}");
         // Up to five kills a run, so that several checkpoints are passed.
@@ -49,6 +50,16 @@ fn kill_runs(kills: usize, threads: &str, frames: &str, seed: u64) -> usize {
             ));
             let alive = running.kill();
             done += usize::from(alive);
+            let checkpoints = fs::read_dir(place.path(&out).join("checkpoints"));
+            let names = checkpoints.into_iter().flatten();
+            let beyond =
+                |name: String| name.ends_with(".safetensors") && !name.starts_with("000000000");
+            midway += usize::from(
+                alive
+                    && names
+                        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                        .any(beyond),
+            );
             if !alive || done == kills {
                 break;
             }
@@ -60,12 +71,17 @@ fn kill_runs(kills: usize, threads: &str, frames: &str, seed: u64) -> usize {
         fs::remove_dir_all(place.path(&out)).unwrap();
         finished += 1;
     }
-    finished
+    midway
 }
 
 #[test]
 fn killed_runs_end_as_if_nothing_had_happened() {
     kill_runs(5, "1", "72", 0x9E37_79B9_7F4A_7C15);
+}
+
+#[test]
+fn killed_runs_of_two_threads_end_as_if_nothing_had_happened() {
+    kill_runs(5, "2", "72", 0x2545_F491_4F6C_DD1D);
 }
 
 /// `cargo test --release -p reefknot-cli --test command -- --ignored --nocapture twenty_kills`
@@ -74,12 +90,12 @@ fn killed_runs_end_as_if_nothing_had_happened() {
 fn twenty_kills_for_each_number_of_threads() {
     for (threads, seed) in [("1", 0xD1B5_4A32_D192_ED03), ("2", 0xABC9_8388_FB8F_AC03)] {
         let kills = 20;
-        let runs = kill_runs(kills, threads, "120", seed);
+        let midway = kill_runs(kills, threads, "240", seed);
         let threads: u64 = threads.parse().unwrap();
         // Anything else has ended the test.
         println!(
             "{}",
-            json!({"kills": kills, "threads": threads, "runs": runs, "same_hash": true})
+            json!({"kills": kills, "threads": threads, "after_a_checkpoint": midway, "same_hash": true})
         );
     }
 }
