@@ -92,13 +92,13 @@ fn tell(outcome: &Outcome, options: &RunOptions) {
     };
     say(&format!(
         "{}: {what}; {} frames, {:.3} s simulated in {}",
-        summary.scene,
-        summary.frames,
-        summary.simulated_s,
+        summary.facts.scene,
+        summary.facts.frames,
+        summary.facts.simulated_s,
         clock(summary.wall_s)
     ));
     tell_work(summary);
-    if let Some(probes) = summary.probes.as_object() {
+    if let Some(probes) = summary.facts.probes.as_object() {
         for (name, value) in probes {
             say(&format!("  probe {name}: {value}"));
         }
@@ -125,9 +125,9 @@ fn tell_work(summary: &Summary) {
     if let Some(step) = summary.wall_per_step_s {
         say(&format!(
             "  {} vertices, {} steps of {}, each {} ({})",
-            summary.nodes,
+            summary.facts.nodes,
             summary.steps,
-            clock(summary.h),
+            clock(summary.facts.h),
             clock(step.mean),
             parts.join(", ")
         ));

@@ -4,6 +4,7 @@
 //! [`state`], which holds everything that the next step depends on. [`integrate`] takes steps,
 //! [`run`](mod@run) makes a folder of them. See ARCHITECTURE.md for the whole.
 
+pub mod build;
 pub mod certify;
 pub mod check;
 pub mod energy;

@@ -2,8 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::build::Builder;
 use crate::integrate::Step;
-use crate::model::{Builder, Model};
+use crate::model::Model;
 use crate::scene::read::NamedItem;
 use crate::scene::tables::{self, EnergyKind, Measure, Reduce};
 use crate::state::State;

@@ -188,14 +188,14 @@ impl Statistics {
     }
 }
 
-/// What the summary needs beside the statistics.
-#[derive(Clone, Debug)]
+/// What the summary says beside the statistics.
+#[derive(Clone, Debug, Serialize)]
 pub struct SummaryFacts {
     /// Name of the scene.
     pub scene: String,
     /// Version of the program.
     pub version: String,
-    /// Instruction set.
+    /// Instruction set; bits are the same on the same set only.
     pub isa: String,
     /// Integrator.
     pub method: String,
@@ -210,6 +210,7 @@ pub struct SummaryFacts {
     /// Simulated time (s).
     pub simulated_s: f64,
     /// Seconds before the first step of this process.
+    #[serde(skip)]
     pub setup_s: f64,
     /// Nodes.
     pub nodes: usize,
@@ -218,6 +219,7 @@ pub struct SummaryFacts {
     /// Elements.
     pub elements: usize,
     /// Energies at the start, for a run without steps.
+    #[serde(skip)]
     pub start_energy: Energies,
     /// Probes by name.
     pub probes: Json,
@@ -228,18 +230,9 @@ pub struct SummaryFacts {
 /// The summary of a run, as `--summary json` prints it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Name of the scene.
-    pub scene: String,
-    /// Version of the program.
-    pub version: String,
-    /// Instruction set; bits are the same on the same set only.
-    pub isa: String,
-    /// Integrator.
-    pub method: String,
-    /// Contact solver, "none" without contact.
-    pub solver: String,
-    /// Threads.
-    pub threads: usize,
+    /// Scene, method and sizes.
+    #[serde(flatten)]
+    pub facts: SummaryFacts,
     /// Steps.
     pub steps: u64,
     /// Steps that were halved.
@@ -248,12 +241,6 @@ pub struct Summary {
     pub failsafe_steps: u64,
     /// Steps that the independent test looked at.
     pub certified_steps: u64,
-    /// Time step (s).
-    pub h: f64,
-    /// Frames stored after the first.
-    pub frames: u64,
-    /// Simulated time (s).
-    pub simulated_s: f64,
     /// Wall time (s), of all processes that worked on the run.
     pub wall_s: f64,
     /// Processor time (s), likewise.
@@ -262,12 +249,6 @@ pub struct Summary {
     pub wall_per_step_s: Option<MeanMax>,
     /// Wall time by phase (s).
     pub phases_s: Phases,
-    /// Nodes.
-    pub nodes: usize,
-    /// Scalar degrees of freedom.
-    pub dofs: usize,
-    /// Elements.
-    pub elements: usize,
     /// Contacts by step.
     pub contacts: Option<MeanMax>,
     /// Iterations by step.
@@ -286,10 +267,6 @@ pub struct Summary {
     pub max_stretch: Option<f64>,
     /// Energies at the end, and flows over the whole run (J).
     pub energy_j: Energies,
-    /// Probes by name.
-    pub probes: Json,
-    /// Fingerprint of the last state.
-    pub state_hash: String,
     /// Largest memory of this process.
     pub peak_rss_bytes: Option<u64>,
 }
@@ -304,26 +281,14 @@ impl Summary {
             statistics.energy
         };
         Summary {
-            scene: facts.scene,
-            version: facts.version,
-            isa: facts.isa,
-            method: facts.method,
-            solver: facts.solver,
-            threads: facts.threads,
             steps: statistics.steps,
             halved_steps: 0,
             failsafe_steps: 0,
             certified_steps: statistics.certified_steps,
-            h: facts.h,
-            frames: facts.frames,
-            simulated_s: facts.simulated_s,
             wall_s: facts.setup_s + statistics.wall.sum,
             cpu_s: statistics.cpu,
             wall_per_step_s: statistics.wall.mean_max(),
             phases_s: statistics.phases,
-            nodes: facts.nodes,
-            dofs: facts.dofs,
-            elements: facts.elements,
             contacts: statistics.contacts.mean_max(),
             iterations: statistics.iterations.mean_max(),
             intersections: statistics.intersections,
@@ -333,9 +298,8 @@ impl Summary {
             nonlinear_error_m: statistics.nonlinear_error.mean_max(),
             max_stretch: statistics.max_stretch.mean_max().map(|stretch| stretch.max),
             energy_j: energy,
-            probes: facts.probes,
-            state_hash: facts.state_hash,
             peak_rss_bytes: crate::machine::peak_memory(),
+            facts,
         }
     }
 }

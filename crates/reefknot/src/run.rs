@@ -235,7 +235,7 @@ fn refuse_other_scene(scene: &Scene, model: &Model, folder: &RunFolder) -> Resul
             "{path} holds another run: {difference}; only more frames and other threads can be changed with --resume"
         )));
     }
-    let clock = crate::model::clock(&stored).map_err(|problems| refused(problems.to_string()))?;
+    let clock = crate::build::clock(&stored).map_err(|problems| refused(problems.to_string()))?;
     if model.clock.frames < clock.frames {
         return Err(refused(format!(
             "{path} holds a run of {} frames, which cannot be cut to {}; give --frames {0} or more, or choose another folder with --out",
