@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reefknot::units::parse_quantity;
 
-/// Simulates thin and soft things in frictional contact: hair and rods, cloth and shells, soft
-/// solids, rigid props.
+/// Simulates thin and soft things: cloth with stretch, bending, gravity, wind and pins. The same
+/// bits on any number of threads and after any stop.
 #[derive(Debug, Parser)]
 #[command(name = "reefknot", version, max_term_width = 100)]
 #[command(after_help = "Example: reefknot run flag --quick\nEvery command has its own --help.")]

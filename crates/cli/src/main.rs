@@ -90,15 +90,14 @@ pub(crate) fn load_scene(name: &str, quick: bool, sets: Vec<String>) -> Result<S
             quick,
             sets,
         }
-    } else if path.is_dir() {
-        return Err(Failure::refused(format!(
-            "{name} is a folder; give a scene file or a shipped scene"
-        )));
     } else {
-        let shipped = shipped::find(name).map_err(|reason| {
-            Failure::refused(format!(
+        let shipped = shipped::find(name).map_err(|reason| match path.is_dir() {
+            true => Failure::refused(format!(
+                "{name} is a folder; give a scene file or a shipped scene"
+            )),
+            false => Failure::refused(format!(
                 "{reason}\n`reefknot scenes` lists the shipped ones"
-            ))
+            )),
         })?;
         SceneRequest {
             name: name.to_owned(),
@@ -131,7 +130,10 @@ fn scenes(print: Option<&str>) -> Result<u8, Failure> {
 
 fn check(what: &str, quick: bool, sets: Vec<String>) -> Result<u8, Failure> {
     let path = Path::new(what);
-    let findings = if path.is_dir() {
+    // A folder without a run may well have the name of a shipped scene.
+    let is_run =
+        path.is_dir() && (shipped::find(what).is_err() || path.join("manifest.json").exists());
+    let findings = if is_run {
         check::check_run(path).map_err(Failure::refused)?
     } else {
         let scene = load_scene(what, quick, sets)?;

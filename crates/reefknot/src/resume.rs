@@ -3,7 +3,7 @@
 //! the same bits.
 
 use crate::io::IoError;
-use crate::io::folder::RunFolder;
+use crate::io::folder::{Origin, RunFolder};
 use crate::model::Model;
 use crate::probe::ProbeSeries;
 use crate::report::{Statistics, StepReport};
@@ -14,8 +14,8 @@ use crate::state::State;
 pub struct ResumePoint {
     /// The state to go on from.
     pub state: State,
-    /// The instruction set that the checkpoint was made on; empty at the start.
-    pub isa: String,
+    /// Where the checkpoint was made; nothing at the start.
+    pub origin: Option<Origin>,
     /// Statistics of the steps before.
     pub statistics: Statistics,
     /// Probes of the steps before.
@@ -53,10 +53,10 @@ pub fn find(folder: &RunFolder, model: &Model) -> Result<ResumePoint, IoError> {
                 std::fs::remove_file(&path).map_err(|error| IoError::write(&path, error))?;
             }
             Err(error) => return Err(error),
-            Ok((state, isa)) => {
+            Ok((state, origin)) => {
                 let logged = step <= steps.reports.len() as u64 && step < rows.rows.len() as u64;
                 if logged && step / per_frame < intact_frames {
-                    chosen = Some((state, isa));
+                    chosen = Some((state, Some(origin)));
                     break;
                 }
             }
@@ -72,7 +72,7 @@ pub fn find(folder: &RunFolder, model: &Model) -> Result<ResumePoint, IoError> {
         }
         _ => {}
     }
-    let (state, isa) = chosen.unwrap_or_else(|| (model.start.clone(), String::new()));
+    let (state, origin) = chosen.unwrap_or_else(|| (model.start.clone(), None));
     let kept = state.step as usize;
     let mut statistics = Statistics::default();
     steps
@@ -99,7 +99,7 @@ pub fn find(folder: &RunFolder, model: &Model) -> Result<ResumePoint, IoError> {
     rows.cut(folder, kept_rows, model)?;
     Ok(ResumePoint {
         state,
-        isa,
+        origin,
         statistics,
         probes,
         repairs,

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::integrate::{self, Scratch, Step, StepError};
 use crate::io::IoError;
 use crate::io::atomic::flush_to_disk;
-use crate::io::folder::{Contents, FORMAT_VERSION, Log, RunFolder};
+use crate::io::folder::{Contents, FORMAT_VERSION, Log, Origin, RunFolder};
 use crate::machine;
 use crate::model::Model;
 use crate::probe::ProbeSeries;
@@ -154,11 +154,14 @@ pub fn run(
     for repair in &point.repairs {
         watcher.note(repair);
     }
-    let isa = machine::instruction_set();
-    if !point.isa.is_empty() && point.isa != isa {
+    let origin = Origin {
+        isa: machine::instruction_set(),
+        commit: options.build.commit.clone(),
+    };
+    if let Some(earlier) = point.origin.filter(|earlier| *earlier != origin) {
         watcher.note(&format!(
-            "the run was begun on {}, this machine is {isa}: bits will differ from here on",
-            point.isa
+            "the run comes from build {} on {}, this is build {} on {}: bits may differ from here on",
+            earlier.commit, earlier.isa, origin.commit, origin.isa
         ));
     }
     let mut session = Session {
@@ -166,7 +169,7 @@ pub fn run(
         model,
         options,
         folder: &folder,
-        isa,
+        origin,
         statistics: point.statistics,
         probes: point.probes,
         log: Log::append(folder.file("run.jsonl")).map_err(refused)?,
@@ -284,7 +287,7 @@ struct Session<'a> {
     model: &'a Model,
     options: &'a RunOptions,
     folder: &'a RunFolder,
-    isa: String,
+    origin: Origin,
     statistics: Statistics,
     probes: ProbeSeries,
     log: Log,
@@ -397,7 +400,7 @@ impl Session<'_> {
         self.probe_log.flush(true)?;
         flush_to_disk(&self.folder.file("frames"), &self.unflushed)?;
         self.unflushed.clear();
-        self.folder.write_checkpoint(state, &self.isa)
+        self.folder.write_checkpoint(state, &self.origin)
     }
 
     /// A failed step, with the last good state on disk.
@@ -419,7 +422,7 @@ impl Session<'_> {
         let facts = SummaryFacts {
             scene: self.scene.name.clone(),
             version: self.options.build.version.clone(),
-            isa: self.isa.clone(),
+            isa: self.origin.isa.clone(),
             method: method.integrator.word().to_owned(),
             solver: method.solver.word().to_owned(),
             threads: self.options.threads,

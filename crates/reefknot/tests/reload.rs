@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests {
     use reefknot::integrate::{self, Scratch};
-    use reefknot::io::folder::RunFolder;
+    use reefknot::io::folder::{Origin, RunFolder};
     use reefknot::model::Model;
     use reefknot::scene::{Scene, SceneRequest, shipped};
 
@@ -29,8 +29,12 @@ mod tests {
         folder.write_text("scene.toml", &scene.to_toml()).unwrap();
         let mut scratch = Scratch::new(&model).unwrap();
         let mut straight = model.start.clone();
+        let origin = Origin {
+            isa: "any".into(),
+            commit: "any".into(),
+        };
         while straight.step < model.clock.steps() {
-            folder.write_checkpoint(&straight, "any").unwrap();
+            folder.write_checkpoint(&straight, &origin).unwrap();
             let step = integrate::step(integrator, &model, &straight, &mut scratch).unwrap();
 
             let (again, model) = read(&folder.read_text("scene.toml").unwrap(), false);

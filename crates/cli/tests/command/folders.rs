@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use reefknot::io::folder::{Origin, RunFolder};
+
 use crate::common::{Place, TINY, files, same_run};
 
 #[test]
@@ -219,4 +221,36 @@ fn a_run_is_not_made_shorter() {
     let shorter = ["--out", "a", "--resume", "--frames", "5"];
     place.expect(2, &TINY, &shorter).says("a run of 6 frames");
     assert_eq!(files(&place.path("a")), before);
+}
+
+#[test]
+fn going_on_with_another_build_is_noted() {
+    let place = Place::new();
+    let two = ["--out", "a", "--resume", "--frames", "2"];
+    place.expect(0, &TINY, &two);
+    let folder = RunFolder::new(place.path("a"));
+    let last = folder.checkpoints().unwrap().pop().unwrap();
+    let (state, origin) = folder.read_checkpoint(last, 8 * 5).unwrap();
+    let other = Origin {
+        commit: "somebodyelse".into(),
+        ..origin
+    };
+    folder.write_checkpoint(&state, &other).unwrap();
+    let three = ["--out", "a", "--resume", "--frames", "3"];
+    let ran = place.expect(0, &TINY, &three);
+    ran.says("the run comes from build somebodyelse")
+        .says("bits may differ");
+}
+
+#[test]
+fn a_folder_with_the_name_of_a_shipped_scene_does_not_hide_it() {
+    let place = Place::new();
+    fs::create_dir(place.path("flag")).unwrap();
+    place.expect(0, &TINY, &["--frames", "1"]);
+    place
+        .expect(0, &["check", "flag", "--quick"], &[])
+        .says("flag: 1 objects");
+    place
+        .expect(2, &["run", "runs"], &[])
+        .says("runs is a folder");
 }

@@ -1,5 +1,7 @@
 //! What the program prints.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value as Json;
 
 use crate::common::{Place, TINY};
@@ -40,9 +42,14 @@ const KEYS: [&str; 32] = [
     "peak_rss_bytes",
 ];
 
-fn keys(value: &Json) -> Vec<&str> {
+/// The keys of a table in JSON, whose order means nothing.
+fn keys(value: &Json) -> BTreeSet<&str> {
     let table = value.as_object().unwrap();
     table.keys().map(String::as_str).collect()
+}
+
+fn set<const N: usize>(keys: [&str; N]) -> BTreeSet<&str> {
+    keys.into()
 }
 
 #[test]
@@ -54,16 +61,16 @@ fn the_summary_is_the_last_line_and_has_the_keys_of_the_contract() {
         "a result for people comes first"
     );
     let summary = ran.summary();
-    assert_eq!(keys(&summary), KEYS);
+    assert_eq!(keys(&summary), set(KEYS));
     assert_eq!(
         keys(&summary["phases_s"]),
-        [
+        set([
             "detect", "assemble", "linear", "contact", "gate", "certify", "write"
-        ]
+        ])
     );
     assert_eq!(
         keys(&summary["energy_j"]),
-        [
+        set([
             "kinetic",
             "elastic",
             "gravity",
@@ -71,7 +78,7 @@ fn the_summary_is_the_last_line_and_has_the_keys_of_the_contract() {
             "viscous",
             "contact",
             "numerical"
-        ]
+        ])
     );
     for series in [
         "wall_per_step_s",
@@ -79,12 +86,12 @@ fn the_summary_is_the_last_line_and_has_the_keys_of_the_contract() {
         "iterations",
         "momentum_error_m",
     ] {
-        assert_eq!(keys(&summary[series]), ["mean", "max"]);
+        assert_eq!(keys(&summary[series]), set(["mean", "max"]));
     }
     assert_eq!(summary["solver"], "none");
     assert_eq!(summary["frames"], 24);
     assert_eq!(summary["intersections"], Json::Null);
-    assert_eq!(keys(&summary["probes"]), ["corner", "pull"]);
+    assert_eq!(keys(&summary["probes"]), set(["corner", "pull"]));
 }
 
 #[test]
@@ -92,7 +99,7 @@ fn quiet_prints_the_summary_and_nothing_else() {
     let place = Place::new();
     let ran = place.expect(0, &TINY, &["--out", "a", "--summary", "json", "--quiet"]);
     assert_eq!(ran.stdout.lines().count(), 1);
-    assert_eq!(keys(&ran.summary()), KEYS);
+    assert_eq!(keys(&ran.summary()), set(KEYS));
     assert_eq!(ran.stderr, "");
     let ran = place.expect(0, &TINY, &["--out", "b", "--quiet"]);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));

@@ -2,8 +2,8 @@
 //! whatever the moment of a crash.
 //!
 //! `.lock` is the first file of a run, `manifest.json` the last that is written before it begins. Frames
-//! and checkpoints appear whole or not at all; `run.jsonl` and `probes.csv` grow by whole lines and
-//! are on disk before a checkpoint that counts on them.
+//! and checkpoints appear whole or not at all; `run.jsonl` and `probes.csv` only grow, and are on
+//! disk before a checkpoint that counts on them; a crash can tear their last line.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{BufWriter, Write};
@@ -42,6 +42,15 @@ const LOCK: &str = ".lock";
 
 /// There while a run is removed, so that what is left of it is not taken for a run.
 const REMOVING: &str = ".removing";
+
+/// What the bits of a state depend on beside the scene.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Instruction set.
+    pub isa: String,
+    /// Commit of the program.
+    pub commit: String,
+}
 
 /// What a folder holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -240,10 +249,11 @@ impl RunFolder {
     ///
     /// # Errors
     /// If it cannot be written; older ones are untouched then.
-    pub fn write_checkpoint(&self, state: &State, isa: &str) -> Result<PathBuf, IoError> {
+    pub fn write_checkpoint(&self, state: &State, origin: &Origin) -> Result<PathBuf, IoError> {
         let mut file = TensorFile::new();
         file.set_metadata("step", &state.step.to_string());
-        file.set_metadata("isa", isa);
+        file.set_metadata("isa", &origin.isa);
+        file.set_metadata("commit", &origin.commit);
         file.set_metadata("state_hash", &state.hash());
         let shape = [state.positions.len(), 3];
         file.put_f64("positions", &shape, components(&state.positions));
@@ -295,11 +305,11 @@ impl RunFolder {
         Ok(numbers)
     }
 
-    /// Reads a checkpoint of a run with this many nodes; also the instruction set it was made on.
+    /// Reads a checkpoint of a run with this many nodes; also where it was made.
     ///
     /// # Errors
     /// If it is missing, damaged or of another scene.
-    pub fn read_checkpoint(&self, step: u64, nodes: usize) -> Result<(State, String), IoError> {
+    pub fn read_checkpoint(&self, step: u64, nodes: usize) -> Result<(State, Origin), IoError> {
         let path = self.checkpoint(step);
         let file = TensorFile::read(&path)?;
         let vectors = |name: &str| -> Result<Vec<DVec3>, IoError> {
@@ -321,8 +331,12 @@ impl RunFolder {
                 "its state does not have the hash it names",
             ));
         }
-        let isa = file.metadata("isa").unwrap_or_default().to_owned();
-        Ok((state, isa))
+        let text = |key: &str| file.metadata(key).unwrap_or_default().to_owned();
+        let origin = Origin {
+            isa: text("isa"),
+            commit: text("commit"),
+        };
+        Ok((state, origin))
     }
 
     /// Replaces a text file.
