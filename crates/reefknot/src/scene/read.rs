@@ -1,6 +1,6 @@
 //! From a tree of values to typed tables, with every mistake noted where it stands.
 //!
-//! The macros [`table!`], [`choice!`], [`kinds!`] and [`one_of!`] define a table once: its Rust
+//! The macros `table!`, `choice!`, `kinds!` and `one_of!` define a table once: its Rust
 //! type, how it is read, what a message says, its JSON Schema and its part of the reference page
 //! all come from that one definition.
 
