@@ -169,7 +169,8 @@ fn line(status: &Status) -> String {
 /// Seconds as a person reads them.
 pub(crate) fn clock(seconds: f64) -> String {
     match seconds {
-        s if s < 0.1 => format!("{:.1} ms", 1e3 * s),
+        s if s < 0.01 => format!("{:.2} ms", 1e3 * s),
+        s if s < 1.0 => format!("{:.0} ms", 1e3 * s),
         s if s < 60.0 => format!("{s:.1} s"),
         s if s < 3600.0 => format!("{:.0} min {:.0} s", (s / 60.0).floor(), (s % 60.0).floor()),
         s => format!(

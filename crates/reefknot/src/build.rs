@@ -19,8 +19,8 @@ use crate::model::{Model, Object, Pin};
 use crate::probe::{self, Probe};
 use crate::scene::Scene;
 use crate::scene::problem::{Place, Problem, Problems};
-use crate::scene::read::{NamedItem, Placed};
 use crate::scene::tables::{self, ClothGrid, ObjectKind, Selection, Triangles};
+use crate::scene::values::{NamedItem, Placed};
 use crate::state::{Clock, State};
 use crate::units::did_you_mean;
 

@@ -6,9 +6,10 @@ use glam::DMat3;
 
 use crate::energy::membrane::orthotropic_stiffness;
 use crate::scene::problem::{Place, Problem};
-use crate::scene::read::{Named, Read, Reader};
+use crate::scene::read::{Read, Reader};
 use crate::scene::tables::Material;
 use crate::scene::tree::{self, Node, Value};
+use crate::scene::values::Named;
 use crate::units::did_you_mean;
 
 /// The scene tables of the preset materials.

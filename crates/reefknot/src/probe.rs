@@ -5,8 +5,8 @@ use serde_json::{Value as Json, json};
 use crate::build::Builder;
 use crate::integrate::Step;
 use crate::model::Model;
-use crate::scene::read::NamedItem;
 use crate::scene::tables::{self, EnergyKind, Measure, Reduce};
+use crate::scene::values::NamedItem;
 use crate::state::State;
 
 /// A measurement.

@@ -14,6 +14,8 @@ pub mod shape;
 pub mod shipped;
 pub mod tables;
 pub mod tree;
+pub mod values;
+pub mod write;
 
 use problem::{Place, Problem, Problems, Sources};
 use read::{Fields, Reader};
@@ -115,7 +117,7 @@ impl Scene {
     /// The merged scene as TOML: run as it is, it gives the same simulation.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        tree::to_toml(&self.tree)
+        write::to_toml(&self.tree)
     }
 
     /// What this scene has otherwise than an earlier one whose run it is to continue, as a part of
@@ -145,7 +147,7 @@ impl Scene {
         // The order of the parts of a scene means nothing, that of objects, pins and probes does.
         let mut tree = self.tree.clone();
         tree.entries.sort_by(|a, b| a.key.cmp(&b.key));
-        let mut leaves = tree::leaves(&tree);
+        let mut leaves = write::leaves(&tree);
         leaves.retain(|(path, _)| path != "time.duration");
         leaves
     }

@@ -1,9 +1,10 @@
 //! The tables of a scene file. What stands here is what users read in the reference page.
 
 use super::define::{choice, kinds, one_of, quantities, table};
-use super::read::{Named, Placed, Read, Reader, WarpWeft};
+use super::read::{Read, Reader};
 use super::shape::{NOT_NEGATIVE, POSITIVE, Shape, between};
 use super::tree::Node;
+use super::values::{Named, Placed, WarpWeft};
 
 quantities! {
     /// A length.

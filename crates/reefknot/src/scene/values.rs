@@ -1,0 +1,238 @@
+//! The values that tables are made of: numbers, texts, lists, and tables by name.
+
+use super::problem::Place;
+use super::read::{Fields, Read, Reader, read_table};
+use super::shape::Shape;
+use super::tree::{Node, Value};
+
+impl Read for bool {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<bool> {
+        match node.value {
+            Value::Boolean(value) => Some(value),
+            _ => {
+                reader.expected(node, "true or false");
+                None
+            }
+        }
+    }
+    fn shape() -> Shape {
+        Shape::Boolean
+    }
+}
+
+impl Read for f64 {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<f64> {
+        reader.quantity(node, "1")
+    }
+    fn shape() -> Shape {
+        Shape::Number
+    }
+}
+
+impl Read for u64 {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<u64> {
+        let whole = match node.value {
+            Value::Integer(value) => Some(value),
+            // An expression such as `= $n - 1` gives a float.
+            Value::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => Some(value as i64),
+            _ => None,
+        };
+        match whole.map(u64::try_from) {
+            Some(Ok(value)) => reader.within_bounds(node, value as f64).map(|_| value),
+            Some(Err(_)) => {
+                let message = format!("`{}` must not be negative", reader.path());
+                reader.problem(&node.place, message, "expected a whole number from 0");
+                None
+            }
+            None => {
+                reader.expected(node, "a whole number");
+                None
+            }
+        }
+    }
+    fn shape() -> Shape {
+        Shape::Whole
+    }
+}
+
+impl Read for String {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<String> {
+        match &node.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => {
+                reader.expected(node, "a text in quotes");
+                None
+            }
+        }
+    }
+    fn shape() -> Shape {
+        Shape::Text
+    }
+}
+
+impl<T: Read> Read for Option<T> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        T::read(node, reader).map(Some)
+    }
+    fn shape() -> Shape {
+        T::shape()
+    }
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<T: Read> Read for Vec<T> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let Value::List(items) = &node.value else {
+            reader.expected(node, "a list in brackets");
+            return None;
+        };
+        let read: Vec<Option<T>> = read_items(items, reader);
+        read.into_iter().collect()
+    }
+    fn shape() -> Shape {
+        Shape::List(Box::new(T::shape()), None)
+    }
+}
+
+impl<T: Read, const N: usize> Read for [T; N] {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let Value::List(items) = &node.value else {
+            reader.expected(node, &format!("a list of {N} values"));
+            return None;
+        };
+        if items.len() != N {
+            let message = format!("`{}` must have {N} values", reader.path());
+            reader.problem(
+                &node.place,
+                message,
+                format!("it has {} values", items.len()),
+            );
+            return None;
+        }
+        let read: Option<Vec<T>> = read_items(items, reader).into_iter().collect();
+        read?.try_into().ok()
+    }
+    fn shape() -> Shape {
+        Shape::List(Box::new(T::shape()), Some(N))
+    }
+}
+
+fn read_items<T: Read>(items: &[Node], reader: &mut Reader<'_>) -> Vec<Option<T>> {
+    let bounds = reader.bounds;
+    let read_one = |(index, item): (usize, &Node)| {
+        reader.inside(&index.to_string(), |reader| {
+            reader.bounds = bounds;
+            T::read(item, reader)
+        })
+    };
+    items.iter().enumerate().map(read_one).collect()
+}
+
+/// A value that remembers where it was written, for checks that need the whole scene.
+#[derive(Clone, Debug)]
+pub struct Placed<T> {
+    /// The value.
+    pub value: T,
+    /// Where it was written.
+    pub place: Place,
+}
+
+impl<T: Read> Read for Placed<T> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Placed {
+            value: T::read(node, reader)?,
+            place: node.place.clone(),
+        })
+    }
+    fn shape() -> Shape {
+        T::shape()
+    }
+}
+
+/// Tables by name, in the order of the file.
+#[derive(Clone, Debug)]
+pub struct Named<T>(pub Vec<NamedItem<T>>);
+
+/// One of the tables of [`Named`].
+#[derive(Clone, Debug)]
+pub struct NamedItem<T> {
+    /// Its name.
+    pub name: String,
+    /// Where the table stands.
+    pub place: Place,
+    /// The table.
+    pub value: T,
+}
+
+impl<T> Named<T> {
+    /// Where the thing with this name stands in the list.
+    #[must_use]
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|item| item.name == name)
+    }
+
+    /// The thing with this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.index(name).map(|index| &self.0[index].value)
+    }
+
+    /// All names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|item| item.name.as_str())
+    }
+}
+
+impl<T: Fields> Read for Named<T> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let Value::Table(table) = &node.value else {
+            reader.expected(node, "tables by name");
+            return None;
+        };
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let mut items = Vec::new();
+        let mut complete = true;
+        for entry in &table.entries {
+            if entry.key.is_empty() || !entry.key.chars().all(is_word) {
+                let message = format!("`{}` cannot be a name", entry.key);
+                let advice = "names consist of letters, digits, `_` and `-`";
+                reader.problem(&entry.key_place, message, advice);
+                complete = false;
+                continue;
+            }
+            match reader.inside(&entry.key, |reader| read_table(&entry.node, reader)) {
+                Some(value) => items.push(NamedItem {
+                    name: entry.key.clone(),
+                    place: entry.node.place.clone(),
+                    value,
+                }),
+                None => complete = false,
+            }
+        }
+        complete.then_some(Named(items))
+    }
+    fn shape() -> Shape {
+        Shape::Named(Box::new(T::table_shape()))
+    }
+    fn absent() -> Option<Self> {
+        Some(Named(Vec::new()))
+    }
+}
+
+/// One value for both directions of a fabric, or `[warp, weft]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WarpWeft<T>(pub [T; 2]);
+
+impl<T: Read + Copy> Read for WarpWeft<T> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        if matches!(node.value, Value::List(_)) {
+            return Read::read(node, reader).map(WarpWeft);
+        }
+        T::read(node, reader).map(|value| WarpWeft([value, value]))
+    }
+    fn shape() -> Shape {
+        Shape::Either(vec![T::shape(), Shape::List(Box::new(T::shape()), Some(2))])
+    }
+}
