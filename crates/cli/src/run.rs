@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use reefknot::check::check_scene;
 use reefknot::model::Model;
 use reefknot::report::Summary;
-use reefknot::run::{Build, Ending, Outcome, RunError, RunOptions, Stop};
+use reefknot::run::{Build, Ending, Outcome, RunError, RunOptions, Stop, Watcher};
 
 use crate::arguments::{RunArguments, SummaryFormat};
 use crate::progress::{Terminal, clock};
@@ -50,6 +51,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
     };
     let result = pool.install(|| {
         let model = Model::build(&scene)?;
+        for finding in check_scene(&model) {
+            terminal.note(&finding.sentence);
+        }
         let outcome = reefknot::run::run(&scene, &model, &options, &mut terminal);
         Ok::<_, Failure>(outcome)
     });

@@ -130,3 +130,12 @@ fn the_result_does_not_depend_on_the_threads() {
     assert_eq!(hashes[0], hashes[1]);
     assert_eq!(hashes[0], hashes[2]);
 }
+
+#[test]
+fn a_value_that_is_probably_not_meant_is_noted_before_the_run() {
+    let place = Place::new();
+    let heavy = ["--set", "material.cloth.area_density=100", "--frames", "1"];
+    place
+        .expect(0, &TINY, &heavy)
+        .says("an area density of 1.000e2 kg/m^2: is the unit right?");
+}
