@@ -15,6 +15,7 @@ pub mod machine;
 pub mod material;
 pub mod model;
 pub mod probe;
+pub mod random;
 pub mod report;
 pub mod resume;
 pub mod run;

@@ -164,7 +164,7 @@ pub fn run(
             earlier.commit, earlier.isa, origin.commit, origin.isa
         ));
     }
-    let mut session = Session {
+    let mut active = ActiveRun {
         scene,
         model,
         options,
@@ -178,17 +178,17 @@ pub fn run(
         unflushed: Vec::new(),
     };
     if point.state.step >= model.clock.steps() {
-        let summary = session.summary(&point.state);
+        let summary = active.summary(&point.state);
         return Ok(Outcome {
             ending: Ending::WasFinished,
             summary,
         });
     }
     if point.state.step == 0 {
-        session.write_start(&point.state).map_err(refused)?;
+        active.write_start(&point.state).map_err(refused)?;
     }
-    session.setup = began.elapsed();
-    session.advance(point.state, began, watcher)
+    active.setup = began.elapsed();
+    active.advance(point.state, began, watcher)
 }
 
 /// Refuses to write where something is that nobody asked to replace.
@@ -282,7 +282,7 @@ fn begin(
 }
 
 /// A run under way.
-struct Session<'a> {
+struct ActiveRun<'a> {
     scene: &'a Scene,
     model: &'a Model,
     options: &'a RunOptions,
@@ -297,7 +297,7 @@ struct Session<'a> {
     unflushed: Vec<PathBuf>,
 }
 
-impl Session<'_> {
+impl ActiveRun<'_> {
     /// Frame, probes and checkpoint of the start.
     fn write_start(&mut self, state: &State) -> Result<(), IoError> {
         self.folder.write_frame(0, self.model, state, None)?;

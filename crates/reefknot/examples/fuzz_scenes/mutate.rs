@@ -1,27 +1,20 @@
 //! Scene files as nobody would write them, made from those that somebody did.
 
+use reefknot::random::Random;
 use reefknot::scene::SceneRequest;
 
-/// The generator of Steele, Lea and Flood, Fast splittable pseudorandom number generators (2014).
-pub(crate) struct Random(u64);
+/// Random numbers, and the choices that mutations make of them.
+pub(crate) struct Choices(Random);
 
-impl Random {
+impl Choices {
     /// The same numbers for the same case of the same seed, whatever came before.
-    fn of_case(seed: u64, case: u64) -> Random {
-        let mut random = Random(seed);
-        Random(random.next() ^ case.wrapping_mul(0xd134_2543_de82_ef95))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    fn of_case(seed: u64, case: u64) -> Choices {
+        let bits = Random::new(seed).bits();
+        Choices(Random::new(bits ^ case.wrapping_mul(0xd134_2543_de82_ef95)))
     }
 
     fn below(&mut self, count: usize) -> usize {
-        (self.next() % count.max(1) as u64) as usize
+        self.0.below(count)
     }
 
     fn one_in(&mut self, count: usize) -> bool {
@@ -200,7 +193,7 @@ const PATHS: [&str; 20] = [
 
 /// What a case reads; it is the same for the same seed and number.
 pub(crate) fn request(seeds: &[String], seed: u64, case: u64) -> SceneRequest {
-    let mut random = Random::of_case(seed, case);
+    let mut random = Choices::of_case(seed, case);
     let start = random.below(seeds.len());
     let mut text = seeds[start].clone();
     let rounds = match random.below(8) {
@@ -225,7 +218,7 @@ pub(crate) fn request(seeds: &[String], seed: u64, case: u64) -> SceneRequest {
     }
 }
 
-fn mutate(text: &mut String, seeds: &[String], random: &mut Random) {
+fn mutate(text: &mut String, seeds: &[String], random: &mut Choices) {
     match random.below(32) {
         0 | 1 => flip_bytes(text, random),
         2 | 3 => insert(text, random.pick(&PUNCTUATION), random),
@@ -247,7 +240,7 @@ fn mutate(text: &mut String, seeds: &[String], random: &mut Random) {
 }
 
 /// A place in the text where a character starts.
-fn position(text: &str, random: &mut Random) -> usize {
+fn position(text: &str, random: &mut Choices) -> usize {
     floor(text, random.below(text.len() + 1))
 }
 
@@ -259,12 +252,12 @@ fn floor(text: &str, mut index: usize) -> usize {
     index
 }
 
-fn insert(text: &mut String, what: &str, random: &mut Random) {
+fn insert(text: &mut String, what: &str, random: &mut Choices) {
     let at = position(text, random);
     text.insert_str(at, what);
 }
 
-fn flip_bytes(text: &mut String, random: &mut Random) {
+fn flip_bytes(text: &mut String, random: &mut Choices) {
     let mut bytes = std::mem::take(text).into_bytes();
     for _ in 0..random.size(20) {
         let at = random.below(bytes.len());
@@ -275,13 +268,13 @@ fn flip_bytes(text: &mut String, random: &mut Random) {
     *text = String::from_utf8_lossy(&bytes).into_owned();
 }
 
-fn delete(text: &mut String, random: &mut Random) {
+fn delete(text: &mut String, random: &mut Choices) {
     let start = position(text, random);
     let end = floor(text, start + random.size(200));
     text.replace_range(start..end.clamp(start, text.len()), "");
 }
 
-fn change_lines(text: &mut String, random: &mut Random) {
+fn change_lines(text: &mut String, random: &mut Choices) {
     let mut lines: Vec<&str> = text.split('\n').collect();
     let (one, other) = (random.below(lines.len()), random.below(lines.len()));
     match random.below(3) {
@@ -311,7 +304,7 @@ fn replace_token(
     text: &mut String,
     accept: impl Fn(char) -> bool,
     with: &str,
-    random: &mut Random,
+    random: &mut Choices,
 ) {
     let found = tokens(text, accept);
     if !found.is_empty() {
@@ -320,12 +313,12 @@ fn replace_token(
     }
 }
 
-fn replace_number(text: &mut String, random: &mut Random) {
+fn replace_number(text: &mut String, random: &mut Choices) {
     let number = random.pick(&NUMBERS);
     replace_token(text, |c| c.is_ascii_digit() || c == '.', number, random);
 }
 
-fn replace_unit(text: &mut String, random: &mut Random) {
+fn replace_unit(text: &mut String, random: &mut Choices) {
     // The words in quotes after a number.
     let found: Vec<(usize, usize)> = text
         .match_indices('"')
@@ -340,7 +333,7 @@ fn replace_unit(text: &mut String, random: &mut Random) {
     }
 }
 
-fn replace_key(text: &mut String, random: &mut Random) {
+fn replace_key(text: &mut String, random: &mut Choices) {
     let key = random.pick(&KEYS);
     if random.one_in(3) {
         replace_token(text, |c| c.is_ascii_lowercase(), key, random);
@@ -349,7 +342,7 @@ fn replace_key(text: &mut String, random: &mut Random) {
     }
 }
 
-fn replace_value(text: &mut String, seeds: &[String], random: &mut Random) {
+fn replace_value(text: &mut String, seeds: &[String], random: &mut Choices) {
     let other = &seeds[random.below(seeds.len())];
     let borrowed: Vec<&str> = other
         .lines()
@@ -364,7 +357,7 @@ fn replace_value(text: &mut String, seeds: &[String], random: &mut Random) {
 }
 
 /// Replaces what stands before (0) or after (1) the first `=` of some line.
-fn replace_side(text: &mut String, side: usize, with: &str, random: &mut Random) {
+fn replace_side(text: &mut String, side: usize, with: &str, random: &mut Choices) {
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     let assignments: Vec<usize> = (0..lines.len())
         .filter(|line| lines[*line].contains('='))
@@ -382,7 +375,7 @@ fn replace_side(text: &mut String, side: usize, with: &str, random: &mut Random)
     *text = lines.join("\n");
 }
 
-fn change_line_ends(text: &mut String, random: &mut Random) {
+fn change_line_ends(text: &mut String, random: &mut Choices) {
     *text = match random.below(4) {
         0 => text.replace('\n', "\r\n"),
         1 => text.replace('\n', "\r"),
@@ -392,7 +385,7 @@ fn change_line_ends(text: &mut String, random: &mut Random) {
 }
 
 /// The head of this scene and the tail of another.
-fn splice(text: &mut String, seeds: &[String], random: &mut Random) {
+fn splice(text: &mut String, seeds: &[String], random: &mut Choices) {
     let other = &seeds[random.below(seeds.len())];
     let (cut, from) = (position(text, random), position(other, random));
     text.truncate(cut);
@@ -400,7 +393,7 @@ fn splice(text: &mut String, seeds: &[String], random: &mut Random) {
 }
 
 /// Nests something deeply.
-fn nest(text: &mut String, random: &mut Random) {
+fn nest(text: &mut String, random: &mut Choices) {
     let depth = random.size(10_000);
     let keys = vec!["a"; depth.min(79)].join(".");
     let line = match random.below(10) {
@@ -423,7 +416,7 @@ fn nest(text: &mut String, random: &mut Random) {
 }
 
 /// Adds a line at either end.
-fn add_line(text: &mut String, line: &str, random: &mut Random) {
+fn add_line(text: &mut String, line: &str, random: &mut Choices) {
     match random.one_in(2) {
         true => *text = format!("{line}\n{text}"),
         false => *text += &format!("\n{line}\n"),
@@ -431,7 +424,7 @@ fn add_line(text: &mut String, line: &str, random: &mut Random) {
 }
 
 /// Something that is very long.
-fn lengthen(text: &mut String, random: &mut Random) {
+fn lengthen(text: &mut String, random: &mut Choices) {
     let length = random.size(100_000);
     let word = random
         .pick(&["a", "é", "0", " ", "\t", "🧶"])
@@ -451,7 +444,7 @@ fn lengthen(text: &mut String, random: &mut Random) {
 }
 
 /// Parameters that use one another.
-fn chain_parameters(text: &mut String, random: &mut Random) {
+fn chain_parameters(text: &mut String, random: &mut Choices) {
     let count = random.size(5000);
     let kind = random.below(4);
     let mut lines = String::from("p0 = [1, 2, 3, 4, 5, 6, 7, 8]\n");
@@ -475,7 +468,7 @@ fn chain_parameters(text: &mut String, random: &mut Random) {
 }
 
 /// Very many things.
-fn crowd(text: &mut String, random: &mut Random) {
+fn crowd(text: &mut String, random: &mut Choices) {
     let count = random.size(3000);
     let part = |i: usize| match count % 4 {
         0 => format!("unknown{i} = {i}\n"),
@@ -488,7 +481,7 @@ fn crowd(text: &mut String, random: &mut Random) {
 }
 
 /// A `--set` argument.
-fn set(text: &str, random: &mut Random) -> String {
+fn set(text: &str, random: &mut Choices) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let borrowed = lines.get(random.below(lines.len())).copied().unwrap_or("");
     let value = match random.below(3) {

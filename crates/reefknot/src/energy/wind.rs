@@ -7,6 +7,7 @@
 
 use super::assemble::Incidence;
 use super::{CHUNK, at_nodes};
+use crate::random::Random;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 use std::f64::consts::TAU;
@@ -48,7 +49,7 @@ impl Wind {
     /// The eddies drift with the mean wind (Taylor's frozen turbulence), and lose their shape over about the time in which
     /// they turn over, so that gusts live without a mean wind too.
     pub fn gusty(mean: DVec3, turbulence: f64, length_scale: f64, seed: u64) -> Self {
-        let mut random = SplitMix64(seed);
+        let mut random = Random::new(seed);
         let mut modes = Vec::with_capacity(MODES);
         let mut energy = 0.0;
         for index in 0..MODES {
@@ -82,31 +83,6 @@ impl Wind {
             sum + mode.amplitude
                 * (mode.wave_vector.dot(drifted) + mode.frequency * time + mode.phase).sin()
         })
-    }
-}
-
-/// The generator of Steele, Lea and Flood, Fast splittable pseudorandom number generators (2014).
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * ((self.next() >> 11) as f64 / (1u64 << 53) as f64)
-    }
-
-    /// Evenly over the sphere: height and longitude are independent (Archimedes).
-    fn unit_vector(&mut self) -> DVec3 {
-        let height = self.between(-1.0, 1.0);
-        let (sine, cosine) = self.between(0.0, TAU).sin_cos();
-        let radius = (1.0 - height * height).sqrt();
-        DVec3::new(radius * cosine, radius * sine, height)
     }
 }
 
@@ -227,7 +203,7 @@ mod tests {
 
     /// Places and times spread over many eddies.
     fn samples(count: usize) -> Vec<(DVec3, f64)> {
-        let mut random = SplitMix64(99);
+        let mut random = Random::new(99);
         let mut place = || random.between(-50.0, 50.0);
         (0..count)
             .map(|_| (DVec3::new(place(), place(), place()), place() + 50.0))

@@ -27,7 +27,7 @@ pub(super) fn step(model: &Model, from: &State, scratch: &mut Scratch) -> Result
     phases.assemble = watch.lap();
 
     // 4. v, with held nodes at rest.
-    let velocities = solve(model, from, scratch, &held)?;
+    let velocities = solve(model, scratch, &held)?;
     phases.linear = watch.lap();
 
     // 5. The motion, which nothing stands in the way of yet.
@@ -43,13 +43,7 @@ pub(super) fn step(model: &Model, from: &State, scratch: &mut Scratch) -> Result
 }
 
 /// Solves A v = f for the free nodes; held ones keep their place.
-fn solve(
-    model: &Model,
-    from: &State,
-    scratch: &mut Scratch,
-    held: &[bool],
-) -> Result<Vec<DVec3>, StepError> {
-    debug_assert_eq!(from.positions.len(), held.len());
+fn solve(model: &Model, scratch: &mut Scratch, held: &[bool]) -> Result<Vec<DVec3>, StepError> {
     let Scratch {
         system,
         held_system,
