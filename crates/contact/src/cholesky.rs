@@ -1,9 +1,9 @@
 //! The numeric Cholesky factorization of one body, `P A Pᵀ = L Lᵀ`, and solves with it.
 //!
 //! Multifrontal over the supernodes of [`Symbolic`], with the dense kernels of faer. The sparse
-//! factorization of faer goes through the supernodes one by one: on one thread it is about as fast
-//! for the same order, but a second thread does not help it, while branches of the tree run side by
-//! side here (measure with the example `factor_bench`). All buffers are kept between
+//! factorization of faer goes through the supernodes one by one: on one thread it is nearly as fast
+//! for the same order, but a second thread gains it a fifth, while branches of the tree run side by
+//! side here and gain almost half (measure with the example `factor_bench`). All buffers are kept between
 //! factorizations.
 
 use std::sync::Arc;
