@@ -4,10 +4,10 @@
 use glam::DVec3;
 
 use crate::energy::total_value;
-use crate::integrate::{Scratch, Step, flat};
+use crate::integrate::{Scratch, Step};
 use crate::model::Model;
 use crate::report::{Energies, Phases, StepReport};
-use crate::state::State;
+use crate::state::{State, flat};
 
 /// Kinetic, elastic and gravity energy of a state (J).
 #[must_use]

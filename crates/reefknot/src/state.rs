@@ -29,6 +29,12 @@ impl State {
     }
 }
 
+/// The components of vectors, one after the other.
+pub(crate) fn flat(vectors: &[DVec3]) -> Vec<f64> {
+    let components = vectors.iter().flat_map(|vector| vector.to_array());
+    components.collect()
+}
+
 /// How time is cut into frames and steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {

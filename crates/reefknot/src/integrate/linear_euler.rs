@@ -10,7 +10,7 @@ use crate::certify;
 use crate::energy::linearize::linearize;
 use crate::model::Model;
 use crate::report::Phases;
-use crate::state::State;
+use crate::state::{State, flat};
 
 /// Triangles below this part of their rest area have no direction any more.
 const COLLAPSED: f64 = 1e-6;
@@ -147,14 +147,6 @@ fn refuse_overflow(model: &Model, step: &Step) -> Result<(), StepError> {
         vertex,
         speed,
     })
-}
-
-/// The components one after the other.
-pub(crate) fn flat(vectors: &[DVec3]) -> Vec<f64> {
-    vectors
-        .iter()
-        .flat_map(|vector| vector.to_array())
-        .collect()
 }
 
 /// Measures phases one after the other.

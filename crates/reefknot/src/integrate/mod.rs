@@ -3,8 +3,6 @@
 
 mod linear_euler;
 
-pub(crate) use linear_euler::flat;
-
 use glam::DVec3;
 use reefknot_contact::block_sparse::BlockSparse;
 use reefknot_contact::cholesky::{Factor, FactorError};

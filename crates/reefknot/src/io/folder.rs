@@ -16,7 +16,7 @@ use super::atomic::{final_name, remove_leftovers, write_atomically};
 use super::tensors::TensorFile;
 use crate::integrate::Step;
 use crate::model::Model;
-use crate::state::State;
+use crate::state::{State, flat};
 
 /// Version of the folder's layout.
 pub const FORMAT_VERSION: u64 = 1;
@@ -256,8 +256,8 @@ impl RunFolder {
         file.set_metadata("commit", &origin.commit);
         file.set_metadata("state_hash", &state.hash());
         let shape = [state.positions.len(), 3];
-        file.put_f64("positions", &shape, components(&state.positions));
-        file.put_f64("velocities", &shape, components(&state.velocities));
+        file.put_f64("positions", &shape, flat(&state.positions));
+        file.put_f64("velocities", &shape, flat(&state.velocities));
         let path = self.checkpoint(state.step);
         file.write(&path, true)?;
         let steps = self.checkpoints()?;
@@ -396,7 +396,7 @@ pub fn topology_file(model: &Model) -> TensorFile {
         file.put_i32(&format!("{}/triangles", object.name), &shape, corners);
         let start = &model.start.positions[object.nodes.clone()];
         let name = format!("{}/start_points", object.name);
-        file.put_f64(&name, &[start.len(), 3], components(start));
+        file.put_f64(&name, &[start.len(), 3], flat(start));
     }
     file
 }
@@ -411,12 +411,8 @@ pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFi
         let points = &state.positions[object.nodes.clone()];
         let velocities = &state.velocities[object.nodes.clone()];
         let shape = [points.len(), 3];
-        file.put_f64(
-            &format!("{}/points", object.name),
-            &shape,
-            components(points),
-        );
-        let velocities = components(velocities).iter().map(|v| *v as f32).collect();
+        file.put_f64(&format!("{}/points", object.name), &shape, flat(points));
+        let velocities = flat(velocities).iter().map(|v| *v as f32).collect();
         file.put_f32(&format!("{}/velocities", object.name), &shape, velocities);
     }
     let forces = step.map_or(&[][..], |step| &step.pin_forces);
@@ -432,18 +428,11 @@ pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFi
     }
     let vectors: Vec<DVec3> = forces.iter().map(|(_, force)| *force).collect();
     file.put_i32("pin/vertices", &[forces.len(), 2], places);
-    file.put_f64("pin/force", &[forces.len(), 3], components(&vectors));
+    file.put_f64("pin/force", &[forces.len(), 3], flat(&vectors));
     file
 }
 
-fn components(vectors: &[DVec3]) -> Vec<f64> {
-    vectors
-        .iter()
-        .flat_map(|vector| vector.to_array())
-        .collect()
-}
-
-/// A text file that grows by whole lines.
+/// A text file that only grows.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
