@@ -32,7 +32,7 @@ pub(crate) fn certify(
     model: &Model,
     from: &State,
     to: State,
-    scratch: &mut Scratch,
+    scratch: &Scratch,
     held: &[bool],
 ) -> Step {
     let h = model.clock.h();
@@ -97,24 +97,19 @@ fn balance(
     model: &Model,
     from: &State,
     to: &State,
-    scratch: &mut Scratch,
+    scratch: &Scratch,
     pin_forces: &[(usize, DVec3)],
 ) -> Energies {
     let h = model.clock.h();
-    let before = match scratch.energies {
-        Some((step, energies)) if step == from.step => energies,
-        _ => energies(model, from),
-    };
     let mut after = energies(model, to);
-    scratch.energies = Some((to.step, after));
-
-    let mut elastic_work = 0.0;
+    let (mut elastic_before, mut elastic_work) = (0.0, 0.0);
     for (index, object) in model.objects.iter().enumerate() {
         let nodes = object.nodes.clone();
         let (v, mass) = (&to.velocities[nodes.clone()], &model.masses[nodes.clone()]);
         let gradient = &scratch.gradient[nodes.clone()];
-        let stretch = scratch.membranes[index].quadratic_form(v);
-        let bend = scratch.hinges[index].quadratic_form(v);
+        let (membrane, hinges) = (&scratch.membranes[index], &scratch.hinges[index]);
+        elastic_before += membrane.energy() + hinges.energy();
+        let (stretch, bend) = (membrane.quadratic_form(v), hinges.quadratic_form(v));
         elastic_work += h * gradient.iter().zip(v).map(|(g, v)| g.dot(*v)).sum::<f64>();
         elastic_work += h * h * (stretch + bend);
         let material = &object.material;
@@ -142,7 +137,7 @@ fn balance(
         .iter()
         .zip(&from.velocities)
         .zip(&model.masses);
-    after.numerical = elastic_work - (after.elastic - before.elastic)
+    after.numerical = elastic_work - (after.elastic - elastic_before)
         + change
             .map(|((v, v0), mass)| 0.5 * mass * v.distance_squared(*v0))
             .sum::<f64>();

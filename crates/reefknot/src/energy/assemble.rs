@@ -8,10 +8,11 @@ use super::{CHUNK, Energy, at_nodes, sum_in_chunks};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-/// Gradients and projected Hessians of all elements of one energy.
+/// Values, gradients and projected Hessians of all elements of one energy.
 #[derive(Clone, Debug)]
 pub struct ElementBuffer<const K: usize> {
     stencils: Vec<[u32; K]>,
+    values: Vec<f64>,
     gradients: Vec<[DVec3; K]>,
     /// The pairs (i, j ≤ i) of each element's nodes, each oriented so that its row is the node of larger index.
     blocks: Vec<DMat3>,
@@ -40,6 +41,7 @@ impl<const K: usize> ElementBuffer<K> {
     pub fn new(stencils: &[[u32; K]]) -> Self {
         Self {
             stencils: stencils.to_vec(),
+            values: vec![0.0; stencils.len()],
             gradients: vec![[DVec3::ZERO; K]; stencils.len()],
             blocks: vec![DMat3::ZERO; stencils.len() * pairs(K)],
         }
@@ -47,27 +49,31 @@ impl<const K: usize> ElementBuffer<K> {
 
     /// Evaluates all elements at the positions of the nodes. The energy must have the stencils of the buffer.
     pub fn fill(&mut self, energy: &impl Energy<K>, positions: &[DVec3]) {
-        let stencils = &self.stencils;
+        let stencils = self.stencils.par_chunks(CHUNK);
+        let values = self.values.par_chunks_mut(CHUNK);
         let gradients = self.gradients.par_chunks_mut(CHUNK);
         let blocks = self.blocks.par_chunks_mut(CHUNK * pairs(K));
-        gradients
-            .zip(blocks)
-            .enumerate()
-            .for_each(|(chunk, (gradients, blocks))| {
-                for (i, (gradient, blocks)) in gradients
-                    .iter_mut()
-                    .zip(blocks.chunks_exact_mut(pairs(K)))
-                    .enumerate()
-                {
-                    let element = chunk * CHUNK + i;
-                    let stencil = &stencils[element];
-                    let hessian;
-                    (*gradient, hessian) = energy.linearize(element, &at_nodes(stencil, positions));
-                    for (block, (row, column)) in blocks.iter_mut().zip(oriented_pairs(stencil)) {
-                        *block = hessian[row][column];
-                    }
+        let chunks = stencils.zip(values).zip(gradients.zip(blocks)).enumerate();
+        chunks.for_each(|(chunk, ((stencils, values), (gradients, blocks)))| {
+            let blocks = blocks.chunks_exact_mut(pairs(K));
+            let elements = stencils
+                .iter()
+                .zip(values)
+                .zip(gradients.iter_mut().zip(blocks));
+            for (i, ((stencil, value), (gradient, blocks))) in elements.enumerate() {
+                let x = at_nodes(stencil, positions);
+                let hessian;
+                (*value, *gradient, hessian) = energy.linearize(chunk * CHUNK + i, &x);
+                for (block, (row, column)) in blocks.iter_mut().zip(oriented_pairs(stencil)) {
+                    *block = hessian[row][column];
                 }
-            });
+            }
+        });
+    }
+
+    /// The energy of all elements at the last fill (J).
+    pub fn energy(&self) -> f64 {
+        sum_in_chunks(self.values.len(), |element| self.values[element])
     }
 
     /// Σ vₑᵀHₑvₑ over the elements, with the projected Hessians of the last fill: what a step dissipates or stores.

@@ -56,7 +56,7 @@ pub(crate) fn check_derivatives<const K: usize>(
     let projected = energy.projected_hessian(element, x);
     check_projected(&projected);
     assert_eq!(
-        (gradient, projected),
+        (energy.value(element, x), gradient, projected),
         energy.linearize(element, x),
         "linearize differs from its parts"
     );

@@ -95,9 +95,9 @@ impl Hinges {
         }
     }
 
-    fn force(&self, element: usize, shape: &Shape, slope: &[DVec3; 4]) -> [DVec3; 4] {
-        let moment = 2.0 * self.stiffness[element] * self.bend(element, shape);
-        slope.map(|g| moment * g)
+    /// ∇k(θ − θ̄)², from the bend θ − θ̄ and ∇θ.
+    fn force(&self, element: usize, bend: f64, slope: &[DVec3; 4]) -> [DVec3; 4] {
+        slope.map(|g| 2.0 * self.stiffness[element] * bend * g)
     }
 
     /// 2k ∇θ∇θᵀ.
@@ -120,7 +120,7 @@ impl Energy<4> for Hinges {
 
     fn gradient(&self, element: usize, x: &[DVec3; 4]) -> [DVec3; 4] {
         self.shape(element, x).map_or([DVec3::ZERO; 4], |shape| {
-            self.force(element, &shape, &shape.angle_gradient())
+            self.force(element, self.bend(element, &shape), &shape.angle_gradient())
         })
     }
 
@@ -149,13 +149,14 @@ impl Energy<4> for Hinges {
             })
     }
 
-    fn linearize(&self, element: usize, x: &[DVec3; 4]) -> ([DVec3; 4], Blocks<4>) {
+    fn linearize(&self, element: usize, x: &[DVec3; 4]) -> (f64, [DVec3; 4], Blocks<4>) {
         let Some(shape) = self.shape(element, x) else {
-            return ([DVec3::ZERO; 4], [[DMat3::ZERO; 4]; 4]);
+            return (0.0, [DVec3::ZERO; 4], [[DMat3::ZERO; 4]; 4]);
         };
-        let slope = shape.angle_gradient();
+        let (bend, slope) = (self.bend(element, &shape), shape.angle_gradient());
         (
-            self.force(element, &shape, &slope),
+            self.stiffness[element] * bend * bend,
+            self.force(element, bend, &slope),
             self.gauss_newton(element, &slope),
         )
     }
@@ -435,7 +436,7 @@ mod tests {
         let mut no_edge = FLAT;
         no_edge[1] = no_edge[0];
         for x in [on_the_edge, no_edge, [DVec3::ZERO; 4]] {
-            let (gradient, hessian) = hinge.linearize(0, &x);
+            let (_, gradient, hessian) = hinge.linearize(0, &x);
             assert!(hinge.value(0, &x).is_finite());
             assert!(gradient.iter().all(|g| g.is_finite()));
             assert!(hessian.as_flattened().iter().all(|block| block.is_finite()));

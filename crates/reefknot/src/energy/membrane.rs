@@ -221,10 +221,11 @@ impl Energy<3> for Membrane {
         self.second_derivative(element, &f, positive_part(self.stress(element, &f)))
     }
 
-    fn linearize(&self, element: usize, x: &[DVec3; 3]) -> ([DVec3; 3], Blocks<3>) {
+    fn linearize(&self, element: usize, x: &[DVec3; 3]) -> (f64, [DVec3; 3], Blocks<3>) {
         let f = self.deformation(element, x);
         let stress = self.stress(element, &f);
         (
+            self.value(element, x),
             self.force(element, &f, stress),
             self.second_derivative(element, &f, positive_part(stress)),
         )

@@ -37,9 +37,10 @@ pub trait Energy<const K: usize>: Sync {
     /// A positive semidefinite approximation of the second derivative, which keeps linear systems solvable (N/m).
     fn projected_hessian(&self, element: usize, x: &[DVec3; K]) -> Blocks<K>;
 
-    /// Gradient and projected Hessian together, for elements where they share work.
-    fn linearize(&self, element: usize, x: &[DVec3; K]) -> ([DVec3; K], Blocks<K>) {
+    /// Value, gradient and projected Hessian together, for elements where they share work.
+    fn linearize(&self, element: usize, x: &[DVec3; K]) -> (f64, [DVec3; K], Blocks<K>) {
         (
+            self.value(element, x),
             self.gradient(element, x),
             self.projected_hessian(element, x),
         )

@@ -12,7 +12,7 @@ use crate::energy::Energy;
 use crate::energy::assemble::ElementBuffer;
 use crate::energy::wind::WindLoad;
 use crate::model::Model;
-use crate::report::{Energies, StepReport};
+use crate::report::StepReport;
 use crate::scene::tables::Integrator;
 use crate::state::State;
 
@@ -85,8 +85,7 @@ impl Step {
     }
 }
 
-/// Buffers that steps work in, and what they can look up instead of computing again. Nothing in
-/// here changes a result: a new one gives the same bits.
+/// Buffers that steps work in. Nothing in here outlives a step: a new one gives the same bits.
 pub struct Scratch {
     /// The system A v = f of the step.
     pub(crate) system: System,
@@ -100,8 +99,6 @@ pub struct Scratch {
     pub(crate) impulse: Vec<DVec3>,
     /// Gradient of the elastic energy at the start of the step (N).
     pub(crate) gradient: Vec<DVec3>,
-    /// The energies after a step, by its number.
-    pub(crate) energies: Option<(u64, Energies)>,
 }
 
 impl Scratch {
@@ -141,7 +138,6 @@ impl Scratch {
                 .collect(),
             impulse: vec![DVec3::ZERO; nodes],
             gradient: vec![DVec3::ZERO; nodes],
-            energies: None,
         })
     }
 }
