@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::integrate::{self, Scratch, Step, StepError};
 use crate::io::IoError;
@@ -176,6 +176,7 @@ pub fn run(
         probe_log: Log::append(folder.file("probes.csv")).map_err(refused)?,
         setup: Duration::ZERO,
         unflushed: Vec::new(),
+        saving_s: 0.0,
     };
     if point.state.step >= model.clock.steps() {
         let summary = active.summary(&point.state);
@@ -217,10 +218,8 @@ fn refuse_other_scene(scene: &Scene, model: &Model, folder: &RunFolder) -> Resul
         .read_text("scene.toml")
         .map_err(|error| refused(error.to_string()))?;
     // A lost or damaged manifest is written anew: the scene says whose run it is.
-    let manifest = folder.read_text("manifest.json").unwrap_or_default();
-    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap_or_default();
-    if let Some(version) = manifest["format_version"].as_u64()
-        && version > FORMAT_VERSION
+    if let Some(manifest) = folder.manifest()
+        && manifest["format_version"].as_u64() > Some(FORMAT_VERSION)
     {
         return Err(refused(format!(
             "{path} was written by a newer reefknot ({}); continue it with that one",
@@ -259,15 +258,44 @@ fn begin(
     folder.write_text("scene.toml", &scene.to_toml())?;
     folder.write_topology(model)?;
     let point = resume::find(folder, model)?;
+    let manifest = manifest(scene, model, options, folder, &point);
+    folder.write_text("manifest.json", &format!("{manifest:#}\n"))?;
+    Ok(point)
+}
+
+/// What made the run: first, and each time that it went on.
+fn manifest(
+    scene: &Scene,
+    model: &Model,
+    options: &RunOptions,
+    folder: &RunFolder,
+    point: &ResumePoint,
+) -> Json {
     let build = &options.build;
-    let manifest = json!({
-        "format_version": FORMAT_VERSION,
+    let maker = json!({
         "command": options.command,
         "version": build.version,
         "commit": build.commit,
         "rustc": build.rustc,
         "cpu": machine::processor(),
         "isa": machine::instruction_set(),
+    });
+    let mut manifest = match folder.manifest() {
+        Some(mut stored) => {
+            if point.state.step < model.clock.steps() {
+                let mut maker = maker;
+                maker["from_step"] = json!(point.state.step);
+                match stored["continued"].as_array_mut() {
+                    Some(list) => list.push(maker),
+                    None => stored["continued"] = json!([maker]),
+                }
+            }
+            stored
+        }
+        None => maker,
+    };
+    let facts = json!({
+        "format_version": FORMAT_VERSION,
         "seed": scene.tables.seed,
         "scene": scene.name,
         "title": scene.tables.title,
@@ -277,8 +305,10 @@ fn begin(
         "start_frame": scene.tables.time.start_frame,
         "objects": model.objects.iter().map(|object| &object.name).collect::<Vec<_>>(),
     });
-    folder.write_text("manifest.json", &format!("{manifest:#}\n"))?;
-    Ok(point)
+    if let (Json::Object(manifest), Json::Object(facts)) = (&mut manifest, facts) {
+        manifest.extend(facts);
+    }
+    manifest
 }
 
 /// A run under way.
@@ -295,6 +325,8 @@ struct ActiveRun<'a> {
     setup: Duration,
     /// Frames that may not be on disk yet.
     unflushed: Vec<PathBuf>,
+    /// Seconds that checkpoints took since the last step; the next one reports them.
+    saving_s: f64,
 }
 
 impl ActiveRun<'_> {
@@ -371,7 +403,8 @@ impl ActiveRun<'_> {
             self.unflushed.push(self.folder.frame(frame));
         }
         self.write_probes(&step.to, Some(step))?;
-        step.report.phases_s.write = writing.elapsed().as_secs_f64();
+        let saving_s = std::mem::take(&mut self.saving_s);
+        step.report.phases_s.write = saving_s + writing.elapsed().as_secs_f64();
         (step.report.wall_s, step.report.cpu_s) = watch.lap();
         let line = serde_json::to_string(&step.report).unwrap_or_default();
         self.log.line(&line)?;
@@ -396,11 +429,14 @@ impl ActiveRun<'_> {
 
     /// A checkpoint, after everything it counts on is on disk.
     fn save(&mut self, state: &State) -> Result<PathBuf, IoError> {
+        let began = Instant::now();
         self.log.flush(true)?;
         self.probe_log.flush(true)?;
         flush_to_disk(&self.folder.file("frames"), &self.unflushed)?;
         self.unflushed.clear();
-        self.folder.write_checkpoint(state, &self.origin)
+        let path = self.folder.write_checkpoint(state, &self.origin)?;
+        self.saving_s += began.elapsed().as_secs_f64();
+        Ok(path)
     }
 
     /// A failed step, with the last good state on disk.

@@ -254,3 +254,24 @@ fn a_folder_with_the_name_of_a_shipped_scene_does_not_hide_it() {
         .expect(2, &["run", "runs"], &[])
         .says("runs is a folder");
 }
+
+#[test]
+fn a_run_remembers_every_command_that_worked_on_it() {
+    let place = Place::new();
+    for frames in ["2", "2", "5"] {
+        place.expect(0, &TINY, &["--out", "a", "--resume", "--frames", frames]);
+    }
+    let manifest = fs::read_to_string(place.path("a/manifest.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let command = manifest["command"].as_array().unwrap();
+    assert_eq!(command.last().unwrap(), "2");
+    // The second call found everything done.
+    let continued = manifest["continued"].as_array().unwrap();
+    assert_eq!(continued.len(), 1);
+    assert_eq!(continued[0]["from_step"], 10);
+    assert_eq!(
+        continued[0]["command"].as_array().unwrap().last().unwrap(),
+        "5"
+    );
+    assert_eq!(manifest["frames"], 5);
+}

@@ -123,7 +123,7 @@ impl RunFolder {
             return Ok(Contents::Nothing);
         }
         let results = !self.frames()?.is_empty() || !self.checkpoints()?.is_empty();
-        if results || (has("manifest.json") && (has(LOCK) || self.manifest_is_own())) {
+        if results || (has("manifest.json") && (has(LOCK) || self.manifest().is_some())) {
             return Ok(Contents::Run);
         }
         let own = |name: &str| match name {
@@ -134,11 +134,12 @@ impl RunFolder {
         Ok(foreign.map_or(Contents::Nothing, |name| Contents::Foreign(name.clone())))
     }
 
-    /// Whether the manifest is that of a run: other programs have files of this name too.
-    fn manifest_is_own(&self) -> bool {
-        let text = self.read_text("manifest.json").unwrap_or_default();
-        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-        manifest["format_version"].is_u64()
+    /// The manifest, if it is whole and that of a run: other programs have files of this name too.
+    #[must_use]
+    pub fn manifest(&self) -> Option<serde_json::Value> {
+        let text = self.read_text("manifest.json").ok()?;
+        let manifest: serde_json::Value = serde_json::from_str(&text).ok()?;
+        manifest["format_version"].is_u64().then_some(manifest)
     }
 
     /// Keeps other processes from writing here for as long as the file is held; the system lets
