@@ -288,5 +288,6 @@ fn a_storm_of_mistakes_is_reported_at_once() {
         expect(&report(&lines, &[]), &["a.toml:"]);
     }
     let seconds = start.elapsed().as_secs_f64();
-    assert!(seconds < 20.0, "{seconds:.1} s");
+    // It takes a second, and took minutes: far from both, so that a busy machine does not matter.
+    assert!(seconds < 60.0, "{seconds:.1} s");
 }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests {
     use glam::DVec3;
-    use reefknot::integrate::{self, Scratch, Step};
+    use reefknot::integrate::{self, Scratch, Step, StepError};
     use reefknot::model::Model;
     use reefknot::scene::{Scene, SceneRequest};
     use reefknot::state::State;
@@ -258,5 +258,58 @@ at = { group = \"top\" }
             (fallen - expected).abs() < 1e-10,
             "{fallen} against {expected}"
         );
+    }
+
+    /// A vertex that lands on the opposite edge leaves its triangle without area: the step is
+    /// refused with object and triangle, and the state it started from is as it was.
+    #[test]
+    fn a_collapsed_triangle_is_named() {
+        let soft = [
+            "material.sheet.membrane=1e-6",
+            "material.sheet.bending=0",
+            "gravity=[0, 0, 0]",
+        ];
+        let mut sheet = Simulation::new(SHEET, &soft);
+        let triangle = 17;
+        let [a, b, c] = sheet.model.objects[0].triangles[triangle].map(|corner| corner as usize);
+        let x = &sheet.state.positions;
+        // So soft that it flies straight, for one step of 10 ms.
+        sheet.state.velocities[a] = (0.5 * (x[b] + x[c]) - x[a]) / 0.01;
+        let before = sheet.state.clone();
+        let integrator = sheet.scene.tables.method.integrator;
+        let result = integrate::step(integrator, &sheet.model, &sheet.state, &mut sheet.scratch);
+        match result.unwrap_err() {
+            StepError::Collapsed {
+                object,
+                element,
+                ratio,
+            } => {
+                assert_eq!((object.as_str(), element), ("sheet", triangle));
+                assert!(ratio < 1e-6, "{ratio}");
+            }
+            other => panic!("{other}"),
+        }
+        assert_eq!(sheet.state, before);
+    }
+
+    /// A number that is none is refused with object and vertex, wherever it comes from.
+    #[test]
+    fn a_vertex_that_is_no_number_is_named() {
+        for spoil in [
+            (|state: &mut State| state.positions[40].y = f64::NAN) as fn(&mut State),
+            |state| state.velocities[40].z = f64::INFINITY,
+        ] {
+            let mut sheet = Simulation::new(SHEET, &[]);
+            spoil(&mut sheet.state);
+            let integrator = sheet.scene.tables.method.integrator;
+            let result =
+                integrate::step(integrator, &sheet.model, &sheet.state, &mut sheet.scratch);
+            let message = result.unwrap_err().to_string();
+            assert!(
+                message.contains("`sheet`") && message.contains("vert"),
+                "{message}"
+            );
+            assert!(message.contains("no finite"), "{message}");
+        }
     }
 }

@@ -42,7 +42,7 @@ fn fails(set: &str, words: &[&str]) {
 fn a_matrix_that_is_not_finite_fails_with_its_place() {
     fails(
         "wind.velocity=[\"1e160 m/s\", 0, 0]",
-        &["step 1 at", "node"],
+        &["step 1 at", "no finite number at vertex 1"],
     );
 }
 

@@ -65,10 +65,7 @@ fn solve(model: &Model, scratch: &mut Scratch, held: &[bool]) -> Result<Vec<DVec
     }
     factor
         .factorize(held_system)
-        .map_err(|error| StepError::Linear {
-            object: model.objects[error.body].name.clone(),
-            source: error.source,
-        })?;
+        .map_err(|error| StepError::linear(&model.objects[error.body].name, error.source))?;
     let mut velocities = flat(impulse);
     for (components, _) in velocities
         .chunks_exact_mut(3)

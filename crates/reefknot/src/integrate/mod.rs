@@ -52,13 +52,38 @@ pub enum StepError {
         ratio: f64,
     },
     /// The linear system could not be solved.
-    #[error("the linear system of `{object}` cannot be solved: {source}")]
+    #[error("the linear system of `{object}` cannot be solved: {reason}")]
     Linear {
         /// The object.
         object: String,
-        /// Why.
-        source: FactorError,
+        /// Why, and at which vertex.
+        reason: String,
     },
+}
+
+impl StepError {
+    /// A failed factorization in the words of users, who know vertices: an object is a body, and
+    /// its vertices are the nodes of that body.
+    pub(crate) fn linear(object: &str, error: FactorError) -> StepError {
+        let reason = match error {
+            FactorError::NotPositiveDefinite { node } => {
+                format!("it is not positive definite at vertex {node}")
+            }
+            FactorError::NotFinite { row, column } if row == column => {
+                format!("it has an entry that is no finite number at vertex {row}")
+            }
+            FactorError::NotFinite { row, column } => {
+                format!(
+                    "it has an entry that is no finite number between vertices {column} and {row}"
+                )
+            }
+            FactorError::OutOfMemory => "there is not enough memory".to_owned(),
+        };
+        StepError::Linear {
+            object: object.to_owned(),
+            reason,
+        }
+    }
 }
 
 /// A step that was taken.
@@ -115,10 +140,8 @@ impl Scratch {
             .objects
             .iter()
             .map(|object| {
-                Factor::new(object.symbolic.clone()).map_err(|source| StepError::Linear {
-                    object: object.name.clone(),
-                    source,
-                })
+                Factor::new(object.symbolic.clone())
+                    .map_err(|error| StepError::linear(&object.name, error))
             })
             .collect();
         let nodes = model.masses.len();
