@@ -143,7 +143,7 @@ impl Factor {
 }
 
 /// Cuts a slice into consecutive parts; what is left over is dropped.
-fn parts<T>(slice: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+pub(crate) fn parts<T>(slice: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
     let mut rest = slice;
     let mut parts = Vec::new();
     for length in lengths {

@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use crate::block_sparse::BlockSparse;
-use crate::cholesky::{Factor, FactorError};
+use crate::cholesky::{Factor, FactorError, parts};
 
 /// The matrix of the system. All vectors are flat `f64`.
 #[derive(Clone, Debug, Default)]
@@ -60,8 +60,8 @@ impl System {
     /// # Panics
     /// If a vector has another length than [`System::dofs`].
     pub fn multiply(&self, x: &[f64], y: &mut [f64]) {
-        assert_eq!(x.len(), self.dofs());
-        let parts = split(y, self.bodies.iter().map(Body::dofs));
+        assert!(x.len() == self.dofs() && y.len() == self.dofs());
+        let parts = parts(y, self.bodies.iter().map(Body::dofs));
         let work: Vec<_> = self.bodies.iter().zip(parts).collect();
         work.into_par_iter().for_each(|(body, y)| {
             body.matrix
@@ -121,24 +121,12 @@ impl SystemFactor {
     /// # Panics
     /// If `rhs` does not have the length of the factorized system.
     pub fn solve_in_place(&self, rhs: &mut [f64]) {
-        let parts = split(rhs, self.factors.iter().map(Factor::dofs));
+        assert_eq!(rhs.len(), self.factors.iter().map(Factor::dofs).sum());
+        let parts = parts(rhs, self.factors.iter().map(Factor::dofs));
         let work: Vec<_> = self.factors.iter().zip(parts).collect();
         work.into_par_iter()
             .for_each(|(factor, part)| factor.solve_in_place(part));
     }
-}
-
-/// Cuts a vector into consecutive parts.
-fn split(vector: &mut [f64], lengths: impl Iterator<Item = usize>) -> Vec<&mut [f64]> {
-    let mut rest = vector;
-    let mut parts = Vec::new();
-    for length in lengths {
-        let (part, tail) = rest.split_at_mut(length);
-        parts.push(part);
-        rest = tail;
-    }
-    assert!(rest.is_empty(), "a vector longer than the system");
-    parts
 }
 
 #[cfg(test)]

@@ -98,11 +98,6 @@ impl Membrane {
         })
     }
 
-    /// Rest areas of the triangles (m²).
-    pub fn rest_areas(&self) -> &[f64] {
-        &self.area
-    }
-
     /// The largest length of a deformed triangle over its rest length, in any direction of its plane.
     pub fn largest_stretch(&self, element: usize, x: &[DVec3; 3]) -> f64 {
         let [f1, f2] = self.deformation(element, x);

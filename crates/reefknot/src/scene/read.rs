@@ -169,14 +169,6 @@ pub struct TableView<'a> {
     pub place: &'a Place,
 }
 
-impl TableView<'_> {
-    /// The place of a key's value, or of the table if the key is left out.
-    #[must_use]
-    pub fn place_of(&self, key: &str) -> &Place {
-        self.table.get(key).map_or(self.place, |node| &node.place)
-    }
-}
-
 /// Reads one key of a table.
 pub fn read_field<T: Read>(
     view: &TableView<'_>,
