@@ -13,8 +13,10 @@ use crate::energy::assemble::GatherMap;
 use crate::energy::hinge::Hinges;
 use crate::energy::membrane::Membrane;
 use crate::energy::wind::{Air, Wind};
-use crate::generate::{self, Diagonal, TriangleMesh};
+use crate::generate::sheet::{self, Diagonal};
 use crate::material::{self, ShellMaterial};
+use crate::mesh::Mesh;
+use crate::mesh::surface::{areas, interior_hinges, lumped_masses};
 use crate::model::{Model, Object, Pin};
 use crate::probe::{self, Probe};
 use crate::scene::Scene;
@@ -249,7 +251,7 @@ impl Builder<'_> {
         let velocity = DVec3::from_array(item.value.velocity.map(|component| component.0));
         start.velocities.resize(nodes.end, velocity);
         let placed = &start.positions[nodes.clone()];
-        let built = assemble_object(item.name.clone(), nodes, &mesh, material, grid);
+        let built = assemble_object(item.name.clone(), nodes, &mesh, material);
         let (object, masses) = match built {
             Ok(built) => built,
             Err(reason) => {
@@ -340,13 +342,17 @@ impl Builder<'_> {
                 )
             }
             Selection::Group(name) => {
-                let groups: Vec<&str> = object.groups.iter().map(|group| group.0).collect();
+                let groups: Vec<&str> = object
+                    .groups
+                    .iter()
+                    .map(|group| group.name.as_str())
+                    .collect();
                 let name = Placed {
                     value: name.clone(),
                     place: at.place.clone(),
                 };
                 let group = self.find("group", &name, &groups)?;
-                let vertices = &object.groups[group].1;
+                let vertices = &object.groups[group].vertices;
                 Some(
                     vertices
                         .iter()
@@ -376,48 +382,30 @@ fn count(number: f64) -> String {
     }
 }
 
-fn grid_mesh(grid: &ClothGrid) -> TriangleMesh {
+fn grid_mesh(grid: &ClothGrid) -> Mesh {
     let diagonal = match grid.triangles {
         Triangles::Right => Diagonal::Right,
         Triangles::Alternating => Diagonal::Alternating,
     };
     let vertices = grid.vertices.value.map(|count| count as usize);
-    generate::cloth_grid(grid.size.value.map(|length| length.0), vertices, diagonal)
-}
-
-/// Vertices of a grid that pins can name.
-fn grid_groups(grid: &ClothGrid) -> Vec<(&'static str, Vec<u32>)> {
-    let [columns, rows] = grid.vertices.value.map(|count| count as u32);
-    let last_row = (rows - 1) * columns;
-    vec![
-        ("left", (0..rows).map(|row| row * columns).collect()),
-        ("right", (1..=rows).map(|row| row * columns - 1).collect()),
-        ("bottom", (0..columns).collect()),
-        ("top", (last_row..last_row + columns).collect()),
-        (
-            "corners",
-            vec![0, columns - 1, last_row, last_row + columns - 1],
-        ),
-    ]
+    sheet::grid(grid.size.value.map(|length| length.0), vertices, diagonal)
 }
 
 /// The elements of a sheet, with its masses.
 fn assemble_object(
     name: String,
     nodes: Range<usize>,
-    mesh: &TriangleMesh,
+    mesh: &Mesh,
     material: ShellMaterial,
-    grid: &ClothGrid,
 ) -> Result<(Object, Vec<f64>), String> {
     let count = mesh.points.len();
-    let hinge_stencils =
-        generate::interior_hinges(&mesh.triangles).map_err(|error| error.to_string())?;
+    let hinge_stencils = interior_hinges(&mesh.triangles).map_err(|error| error.to_string())?;
     let rigidity = vec![material.bending; hinge_stencils.len()];
     let hinges =
         Hinges::new(hinge_stencils, &mesh.points, &rigidity).map_err(|error| error.to_string())?;
     let membrane = Membrane::new(
         mesh.triangles.clone(),
-        &mesh.rest_triangles(),
+        &mesh.rest_triangles(DVec3::X),
         vec![0; mesh.triangles.len()],
         vec![material.membrane],
     )
@@ -429,13 +417,13 @@ fn assemble_object(
     let slot = |row: usize, column: usize| pattern.slot(row, column).unwrap_or(usize::MAX);
     let membrane_map = GatherMap::new(membrane.stencils(), count, pattern.blocks(), slot);
     let hinge_map = GatherMap::new(hinges.stencils(), count, pattern.blocks(), slot);
-    let areas = generate::areas(&mesh.points, &mesh.triangles);
-    let masses = generate::lumped_masses(count, &mesh.triangles, &areas, material.area_density);
+    let areas = areas(&mesh.points, &mesh.triangles);
+    let masses = lumped_masses(count, &mesh.triangles, &areas, material.area_density);
     let object = Object {
         name,
         nodes,
         triangles: mesh.triangles.clone(),
-        groups: grid_groups(grid),
+        groups: mesh.groups.clone(),
         material,
         membrane,
         hinges,

@@ -13,6 +13,7 @@ pub mod integrate;
 pub mod io;
 pub mod machine;
 pub mod material;
+pub mod mesh;
 pub mod model;
 pub mod probe;
 pub mod random;

@@ -13,6 +13,7 @@ use crate::energy::hinge::Hinges;
 use crate::energy::membrane::Membrane;
 use crate::energy::wind::{Air, Wind};
 use crate::material::ShellMaterial;
+use crate::mesh::Group;
 use crate::probe::Probe;
 use crate::state::{Clock, State};
 
@@ -47,7 +48,7 @@ pub struct Object {
     /// Its triangles.
     pub triangles: Vec<[u32; 3]>,
     /// Groups of vertices that pins can name.
-    pub groups: Vec<(&'static str, Vec<u32>)>,
+    pub groups: Vec<Group>,
     /// Its material.
     pub material: ShellMaterial,
     /// Resistance to stretch and shear.

@@ -197,7 +197,8 @@ mod tests {
     use super::super::membrane::{Membrane, isotropic_stiffness};
     use super::super::total_value;
     use super::*;
-    use crate::generate::{Diagonal, cloth_grid, interior_hinges};
+    use crate::generate::sheet::{Diagonal, grid};
+    use crate::mesh::surface::interior_hinges;
     use proptest::prelude::*;
 
     /// A crumpled sheet with its nodes in scrambled order.
@@ -209,8 +210,8 @@ mod tests {
     }
 
     fn sheet(vertices: [usize; 2], seed: u64) -> Sheet {
-        let mut mesh = cloth_grid([0.1, 0.1], vertices, Diagonal::Alternating);
-        let rest_triangles = mesh.rest_triangles();
+        let mut mesh = grid([0.1, 0.1], vertices, Diagonal::Alternating);
+        let rest_triangles = mesh.rest_triangles(DVec3::X);
         let nodes = mesh.points.len();
         let place = |node: u32| ((node as u64 + seed) * 7919 % nodes as u64) as u32;
         let mut points = vec![DVec3::ZERO; nodes];

@@ -41,7 +41,7 @@ pub struct Hinges {
 }
 
 impl Hinges {
-    /// `stencils` holds (edge, edge, opposite, opposite) of each hinge as [`crate::generate::interior_hinges`] gives
+    /// `stencils` holds (edge, edge, opposite, opposite) of each hinge as [`crate::mesh::surface::interior_hinges`] gives
     /// them, `rest` the positions without bending (m), `rigidity` the bending rigidity D of each hinge (N m).
     pub fn new(
         stencils: Vec<[u32; 4]>,
@@ -284,7 +284,9 @@ mod tests {
     use super::super::check::check_derivatives;
     use super::super::total_value;
     use super::*;
-    use crate::generate::{Diagonal, TriangleMesh, areas, cloth_grid, interior_hinges};
+    use crate::generate::sheet::{Diagonal, grid};
+    use crate::mesh::Mesh;
+    use crate::mesh::surface::{areas, interior_hinges};
     use proptest::array::uniform4;
     use proptest::prelude::*;
 
@@ -340,12 +342,12 @@ mod tests {
         assert!(one_hinge(&FLAT).value(0, &folded(PI)).is_finite());
     }
 
-    fn square(diagonal: Diagonal) -> TriangleMesh {
-        cloth_grid([0.1, 0.1], [101, 101], diagonal)
+    fn square(diagonal: Diagonal) -> Mesh {
+        grid([0.1, 0.1], [101, 101], diagonal)
     }
 
     /// The energy of a mesh bent to a surface, over D/2 · area.
-    fn bent(mesh: &TriangleMesh, surface: impl Fn(DVec3) -> DVec3) -> f64 {
+    fn bent(mesh: &Mesh, surface: impl Fn(DVec3) -> DVec3) -> f64 {
         let stencils = interior_hinges(&mesh.triangles).unwrap();
         let rigidity = vec![RIGIDITY; stencils.len()];
         let hinges = Hinges::new(stencils, &mesh.points, &rigidity).unwrap();

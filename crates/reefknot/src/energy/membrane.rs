@@ -256,7 +256,7 @@ mod tests {
     use super::super::check::check_derivatives;
     use super::super::total_value;
     use super::*;
-    use crate::generate::{Diagonal, cloth_grid};
+    use crate::generate::sheet::{Diagonal, grid};
     use proptest::array::uniform3;
     use proptest::prelude::*;
 
@@ -307,8 +307,8 @@ mod tests {
     }
 
     fn square(stiffness: DMat3) -> (Membrane, Vec<DVec3>) {
-        let mesh = cloth_grid([0.1, 0.1], [4, 5], Diagonal::Alternating);
-        let rest = mesh.rest_triangles();
+        let mesh = grid([0.1, 0.1], [4, 5], Diagonal::Alternating);
+        let rest = mesh.rest_triangles(DVec3::X);
         let material = vec![0; rest.len()];
         (
             Membrane::new(mesh.triangles, &rest, material, vec![stiffness]).unwrap(),

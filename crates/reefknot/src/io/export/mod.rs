@@ -10,7 +10,6 @@
 //! export are touched; export and object names hold no dots, so patterns cannot overlap.
 
 mod obj;
-mod surface;
 mod vtk;
 
 pub use obj::write_obj;
@@ -47,7 +46,7 @@ pub struct FrameInfo {
 pub struct ObjectTopology {
     /// Letters, digits, `_` and `-`; used in file names.
     pub name: String,
-    /// Surfaces.
+    /// Surfaces, also those of solids.
     pub triangles: Vec<[u32; 3]>,
     /// Rods, as lines.
     pub edges: Vec<[u32; 2]>,

@@ -1,6 +1,5 @@
 //! Wavefront OBJ: one text file per frame, which nearly every program reads.
 
-use super::surface::visible_triangles;
 use super::{Animation, ExportOptions, FrameInfo, ObjectFrame};
 use super::{clear_earlier_export, is_frame_number};
 use crate::io::IoError;
@@ -11,9 +10,8 @@ use std::path::{Path, PathBuf};
 /// Writes `NAME.NNNN.obj` into `folder` for every frame, in place of those of an earlier export of
 /// that name, and returns the paths.
 ///
-/// All points of the simulation are there, in its order; solids are their surface, whose
-/// triangles are chosen at the first frame and stay the same. Numbers are printed with as many
-/// digits as it takes to read the same bits back.
+/// All points of the simulation are there, in its order; solids are their surface. Numbers are
+/// printed with as many digits as it takes to read the same bits back.
 ///
 /// # Errors
 /// [`IoError::Export`] if names or frames do not make a file, [`IoError::Write`] if the system
@@ -29,17 +27,14 @@ pub fn write_obj(
         rest.strip_suffix(".obj").is_some_and(is_frame_number)
     })?;
     let mut paths = Vec::with_capacity(animation.frames.len());
-    let mut surfaces = None;
     for frame in &animation.frames {
         let path = folder.join(format!("{name}.{}.obj", animation.frame_number(frame)));
         let objects = animation.load_frame(frame, options, &path)?;
-        let surfaces = surfaces.get_or_insert_with(|| surfaces_of(animation, &objects));
         let mut text = header(frame, options);
         let mut first = 1;
-        for ((topology, object), triangles) in animation.objects.iter().zip(&objects).zip(surfaces)
-        {
+        for (topology, object) in animation.objects.iter().zip(&objects) {
             append_object(&mut text, &topology.name, object);
-            append_elements(&mut text, 'f', triangles, first);
+            append_elements(&mut text, 'f', &topology.triangles, first);
             append_elements(&mut text, 'l', &topology.edges, first);
             first += object.points.len();
         }
@@ -47,13 +42,6 @@ pub fn write_obj(
         paths.push(path);
     }
     Ok(paths)
-}
-
-fn surfaces_of(animation: &Animation, objects: &[ObjectFrame]) -> Vec<Vec<[u32; 3]>> {
-    let pairs = animation.objects.iter().zip(objects);
-    pairs
-        .map(|(topology, object)| visible_triangles(topology, &object.points))
-        .collect()
 }
 
 fn header(frame: &FrameInfo, options: &ExportOptions) -> String {

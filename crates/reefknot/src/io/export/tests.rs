@@ -19,6 +19,7 @@ fn objects() -> Vec<ObjectTopology> {
             ..name("rod-1")
         },
         ObjectTopology {
+            triangles: vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]],
             tetrahedra: vec![[0, 1, 2, 3]],
             ..name("soft_solid")
         },

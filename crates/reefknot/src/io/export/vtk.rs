@@ -130,9 +130,12 @@ struct Cells {
 impl Cells {
     fn of(topology: &ObjectTopology, points: usize) -> Self {
         let mut cells = Self::default();
-        cells.append(VTK_TRIANGLE, &topology.triangles);
+        // The surface of a solid is seen without being written again.
+        match topology.tetrahedra.is_empty() {
+            true => cells.append(VTK_TRIANGLE, &topology.triangles),
+            false => cells.append(VTK_TETRAHEDRON, &topology.tetrahedra),
+        }
         cells.append(VTK_LINE, &topology.edges);
-        cells.append(VTK_TETRAHEDRON, &topology.tetrahedra);
         if cells.types.is_empty() {
             // Points that belong to no cell are not drawn, and some readers refuse such a grid.
             let vertices: Vec<[u32; 1]> = (0_u32..).take(points).map(|vertex| [vertex]).collect();

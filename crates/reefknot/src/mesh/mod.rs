@@ -1,0 +1,138 @@
+//! Points and the elements that stand on them, and what they say about themselves: edges, hinges, areas, masses.
+//!
+//! Every list is sorted by vertex or element index, so the same mesh always gives the same lists.
+
+pub mod boundary;
+pub mod surface;
+
+use glam::{DVec2, DVec3};
+
+/// Points with their elements. Vertices count from 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mesh {
+    /// Positions (m).
+    pub points: Vec<DVec3>,
+    /// Corners of the triangles, counter-clockwise seen from outside or from the side of the normal.
+    pub triangles: Vec<[u32; 3]>,
+    /// Corners of the tetrahedra, (b − a) × (c − a) · (d − a) > 0.
+    pub tetrahedra: Vec<[u32; 4]>,
+    /// Curves, each a run of vertices.
+    pub curves: Vec<Curve>,
+    /// Vertices that have a name.
+    pub groups: Vec<Group>,
+}
+
+/// A curve through `count` consecutive vertices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Curve {
+    /// Its first vertex.
+    pub first: u32,
+    /// Its number of vertices.
+    pub count: u32,
+    /// Whether an edge leads from the last vertex back to the first.
+    pub closed: bool,
+}
+
+/// Vertices with a name, ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The name.
+    pub name: String,
+    /// The vertices.
+    pub vertices: Vec<u32>,
+}
+
+impl Group {
+    /// A group, its vertices put in order.
+    pub fn new(name: impl Into<String>, mut vertices: Vec<u32>) -> Group {
+        vertices.sort_unstable();
+        vertices.dedup();
+        Group {
+            name: name.into(),
+            vertices,
+        }
+    }
+}
+
+impl Curve {
+    /// Its edges, in order.
+    pub fn edges(&self) -> impl Iterator<Item = [u32; 2]> + use<> {
+        let Curve {
+            first,
+            count,
+            closed,
+        } = *self;
+        let edges = if closed {
+            count
+        } else {
+            count.saturating_sub(1)
+        };
+        (0..edges).map(move |edge| [first + edge, first + (edge + 1) % count])
+    }
+}
+
+impl Mesh {
+    /// The edges of all curves.
+    #[must_use]
+    pub fn curve_edges(&self) -> Vec<[u32; 2]> {
+        self.curves.iter().flat_map(Curve::edges).collect()
+    }
+
+    /// The triangles laid flat, each in its own plane with x along the warp (m).
+    #[must_use]
+    pub fn rest_triangles(&self, warp: DVec3) -> Vec<[DVec2; 3]> {
+        let flatten = |corners: &[u32; 3]| {
+            let [a, b, c] = corners.map(|vertex| self.points[vertex as usize]);
+            let normal = (b - a).cross(c - a).normalize_or_zero();
+            let along = warp - normal * warp.dot(normal);
+            // A warp across the triangle has no direction in it; the first side will do.
+            let along = match along.length() > 1e-6 * warp.length() {
+                true => along.normalize(),
+                false => (b - a).normalize_or_zero(),
+            };
+            let across = normal.cross(along);
+            [a, b, c].map(|point| DVec2::new((point - a).dot(along), (point - a).dot(across)))
+        };
+        self.triangles.iter().map(flatten).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_curve_has_an_edge_more() {
+        let mut curve = Curve {
+            first: 4,
+            count: 3,
+            closed: false,
+        };
+        assert_eq!(curve.edges().collect::<Vec<_>>(), [[4, 5], [5, 6]]);
+        curve.closed = true;
+        assert_eq!(curve.edges().collect::<Vec<_>>(), [[4, 5], [5, 6], [6, 4]]);
+    }
+
+    #[test]
+    fn flat_triangles_keep_their_lengths_and_find_the_warp() {
+        let mesh = Mesh {
+            points: vec![
+                DVec3::new(1.0, 1.0, 2.0),
+                DVec3::new(2.0, 1.0, 3.0),
+                DVec3::new(1.0, 3.0, 2.0),
+            ],
+            triangles: vec![[0, 1, 2], [2, 0, 1]],
+            ..Mesh::default()
+        };
+        for (corners, flat) in mesh.triangles.iter().zip(mesh.rest_triangles(DVec3::Y)) {
+            let solid = corners.map(|vertex| mesh.points[vertex as usize]);
+            for [i, j] in [[0, 1], [1, 2], [2, 0]] {
+                let (rest, real) = (flat[i].distance(flat[j]), solid[i].distance(solid[j]));
+                assert!((rest - real).abs() < 1e-14);
+            }
+            // From vertex 0 to vertex 2 the mesh runs along y, the warp.
+            let at = |vertex| flat[corners.iter().position(|corner| *corner == vertex).unwrap()];
+            assert!((at(2) - at(0) - DVec2::new(2.0, 0.0)).length() < 1e-14);
+        }
+    }
+}
