@@ -13,7 +13,7 @@ use crate::energy::assemble::GatherMap;
 use crate::energy::hinge::Hinges;
 use crate::energy::membrane::Membrane;
 use crate::energy::wind::{Air, Wind};
-use crate::generate::sheet::{self, Diagonal};
+use crate::generate::sheet::{self, Cells};
 use crate::material::{self, ShellMaterial};
 use crate::mesh::Mesh;
 use crate::mesh::surface::{areas, interior_hinges, lumped_masses};
@@ -383,12 +383,12 @@ fn count(number: f64) -> String {
 }
 
 fn grid_mesh(grid: &ClothGrid) -> Mesh {
-    let diagonal = match grid.triangles {
-        Triangles::Right => Diagonal::Right,
-        Triangles::Alternating => Diagonal::Alternating,
+    let cells = match grid.triangles {
+        Triangles::Right => Cells::Right,
+        Triangles::Alternating => Cells::Alternating,
     };
     let vertices = grid.vertices.value.map(|count| count as usize);
-    sheet::grid(grid.size.value.map(|length| length.0), vertices, diagonal)
+    sheet::grid(grid.size.value.map(|length| length.0), vertices, cells)
 }
 
 /// The elements of a sheet, with its masses.

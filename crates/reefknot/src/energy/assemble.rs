@@ -197,7 +197,7 @@ mod tests {
     use super::super::membrane::{Membrane, isotropic_stiffness};
     use super::super::total_value;
     use super::*;
-    use crate::generate::sheet::{Diagonal, grid};
+    use crate::generate::sheet::{Cells, grid};
     use crate::mesh::surface::interior_hinges;
     use proptest::prelude::*;
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn sheet(vertices: [usize; 2], seed: u64) -> Sheet {
-        let mut mesh = grid([0.1, 0.1], vertices, Diagonal::Alternating);
+        let mut mesh = grid([0.1, 0.1], vertices, Cells::Alternating);
         let rest_triangles = mesh.rest_triangles(DVec3::X);
         let nodes = mesh.points.len();
         let place = |node: u32| ((node as u64 + seed) * 7919 % nodes as u64) as u32;

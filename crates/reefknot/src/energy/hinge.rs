@@ -284,7 +284,7 @@ mod tests {
     use super::super::check::check_derivatives;
     use super::super::total_value;
     use super::*;
-    use crate::generate::sheet::{Diagonal, grid};
+    use crate::generate::sheet::{Cells, grid};
     use crate::mesh::Mesh;
     use crate::mesh::surface::{areas, interior_hinges};
     use proptest::array::uniform4;
@@ -342,8 +342,8 @@ mod tests {
         assert!(one_hinge(&FLAT).value(0, &folded(PI)).is_finite());
     }
 
-    fn square(diagonal: Diagonal) -> Mesh {
-        grid([0.1, 0.1], [101, 101], diagonal)
+    fn square(cells: Cells) -> Mesh {
+        grid([0.1, 0.1], [101, 101], cells)
     }
 
     /// The energy of a mesh bent to a surface, over D/2 · area.
@@ -365,18 +365,18 @@ mod tests {
                 radius * (1.0 - (arc / radius).cos()),
             )
         };
-        for diagonal in [Diagonal::Right, Diagonal::Alternating] {
-            let along_y = bent(&square(diagonal), |p| {
+        for cells in [Cells::Right, Cells::Alternating] {
+            let along_y = bent(&square(cells), |p| {
                 DVec3::new(roll(p.x).0, p.y, roll(p.x).1)
             });
-            let along_x = bent(&square(diagonal), |p| {
+            let along_x = bent(&square(cells), |p| {
                 DVec3::new(p.x, roll(p.y).0, roll(p.y).1)
             });
             for energy in [along_x, along_y] {
                 // 99 of 100 columns of edges lie inside.
                 assert!(
                     (energy * radius * radius / 0.99 - 1.0).abs() < 1e-4,
-                    "{diagonal:?} {energy}"
+                    "{cells:?} {energy}"
                 );
             }
         }
@@ -385,19 +385,19 @@ mod tests {
     #[test]
     fn twist_is_too_stiff_by_the_known_factor() {
         let twist = 0.1;
-        for (diagonal, factor) in [(Diagonal::Right, 3.0), (Diagonal::Alternating, 2.0)] {
-            let energy = bent(&square(diagonal), |p| p + twist * p.x * p.y * DVec3::Z);
+        for (cells, factor) in [(Cells::Right, 3.0), (Cells::Alternating, 2.0)] {
+            let energy = bent(&square(cells), |p| p + twist * p.x * p.y * DVec3::Z);
             // A plate of Poisson ratio 0 has D/2 · 2 κ₁₂².
             assert!(
                 (energy / (2.0 * twist * twist) / factor - 1.0).abs() < 0.01,
-                "{diagonal:?} {energy}"
+                "{cells:?} {energy}"
             );
         }
     }
 
     #[test]
     fn equilateral_triangles_are_a_plate_of_poisson_ratio_minus_a_third() {
-        let mut mesh = square(Diagonal::Right);
+        let mut mesh = square(Cells::Right);
         for point in &mut mesh.points {
             *point = DVec3::new(point.x - 0.5 * point.y, 0.75f64.sqrt() * point.y, 0.0);
         }

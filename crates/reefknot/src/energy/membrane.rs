@@ -256,7 +256,7 @@ mod tests {
     use super::super::check::check_derivatives;
     use super::super::total_value;
     use super::*;
-    use crate::generate::sheet::{Diagonal, grid};
+    use crate::generate::sheet::{Cells, grid};
     use proptest::array::uniform3;
     use proptest::prelude::*;
 
@@ -307,7 +307,7 @@ mod tests {
     }
 
     fn square(stiffness: DMat3) -> (Membrane, Vec<DVec3>) {
-        let mesh = grid([0.1, 0.1], [4, 5], Diagonal::Alternating);
+        let mesh = grid([0.1, 0.1], [4, 5], Cells::Alternating);
         let rest = mesh.rest_triangles(DVec3::X);
         let material = vec![0; rest.len()];
         (

@@ -189,7 +189,7 @@ impl WindLoad {
 mod tests {
     use super::super::check::{dense, eigenvalues};
     use super::*;
-    use crate::generate::sheet::{Diagonal, grid};
+    use crate::generate::sheet::{Cells, grid};
 
     const AIR: Air = Air {
         density: 1.2,
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_plate_across_the_wind_has_its_known_drag() {
-        let mesh = grid([0.4, 0.5], [5, 4], Diagonal::Right);
+        let mesh = grid([0.4, 0.5], [5, 4], Cells::Right);
         let rest = vec![DVec3::ZERO; mesh.points.len()];
         let mut load = WindLoad::new(&mesh.triangles, mesh.points.len());
         load.update(
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn damping_is_positive_and_the_same_on_any_number_of_threads() {
-        let mesh = grid([1.0, 1.0], [30, 20], Diagonal::Alternating);
+        let mesh = grid([1.0, 1.0], [30, 20], Cells::Alternating);
         let points: Vec<DVec3> = mesh
             .points
             .iter()

@@ -4,3 +4,6 @@
 //! of vertices that pins can name. The same numbers give the same bits.
 
 pub mod sheet;
+pub mod size;
+
+mod unstructured;
