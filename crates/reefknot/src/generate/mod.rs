@@ -3,7 +3,12 @@
 //! A generator gives points in metres around its origin, elements of one orientation, and the groups
 //! of vertices that pins can name. The same numbers give the same bits.
 
+pub mod ball;
 pub mod sheet;
 pub mod size;
+pub mod solid;
 
 mod unstructured;
+
+#[cfg(test)]
+mod check;
