@@ -7,6 +7,7 @@ pub mod ball;
 pub mod sheet;
 pub mod size;
 pub mod solid;
+pub mod sweep;
 
 mod unstructured;
 
