@@ -3,13 +3,13 @@
 //! A generator gives points in metres around its origin, elements of one orientation, and the groups
 //! of vertices that pins can name. The same numbers give the same bits.
 
+#[cfg(test)]
+mod check;
 pub mod ball;
+mod path;
+pub mod rod;
 pub mod sheet;
 pub mod size;
 pub mod solid;
 pub mod sweep;
-
 mod unstructured;
-
-#[cfg(test)]
-mod check;
