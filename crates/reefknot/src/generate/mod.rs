@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod check;
 pub mod ball;
+pub mod knot;
 mod path;
 pub mod rod;
 pub mod sheet;
