@@ -9,6 +9,7 @@ pub mod ball;
 pub mod knot;
 mod path;
 pub mod rod;
+pub mod scatter;
 pub mod sheet;
 pub mod size;
 pub mod solid;
