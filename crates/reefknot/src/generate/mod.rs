@@ -6,9 +6,11 @@
 #[cfg(test)]
 mod check;
 pub mod ball;
+pub mod groom;
 pub mod knot;
 mod path;
 pub mod rod;
+mod root;
 pub mod scatter;
 pub mod sheet;
 pub mod size;
