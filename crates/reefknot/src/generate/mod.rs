@@ -12,6 +12,7 @@ mod path;
 pub mod rod;
 mod root;
 pub mod scatter;
+pub mod shape;
 pub mod sheet;
 pub mod size;
 pub mod solid;

@@ -3,6 +3,8 @@
 //! Every list is sorted by vertex or element index, so the same mesh always gives the same lists.
 
 pub mod boundary;
+pub mod mass;
+pub mod nearest;
 pub mod surface;
 
 use glam::{DVec2, DVec3};

@@ -1,0 +1,414 @@
+//! The point of a surface or of curves that is nearest to a given point.
+//!
+//! One query looks at every element. For many there is [`Nearest`], a tree of boxes split at the median of the longer
+//! side, which gives the same answers. Elements that name vertices which are not there, or are not finite, are passed
+//! over. Among elements of equal distance the lowest index wins.
+
+use glam::DVec3;
+
+/// Elements that a leaf of the tree holds at most.
+const LEAF: usize = 4;
+
+/// The nearest point of a mesh: Σ `weights[i]` times corner i of the element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found<const CORNERS: usize> {
+    /// Index of the triangle or edge.
+    pub element: usize,
+    /// Weights of its corners; none is negative, their sum is 1.
+    pub weights: [f64; CORNERS],
+    /// Distance from the query (m).
+    pub distance: f64,
+}
+
+/// The point of the triangles that is nearest to `query`; nothing if there are none, or `query` is not finite.
+#[must_use]
+pub fn nearest_on_surface(
+    points: &[DVec3],
+    triangles: &[[u32; 3]],
+    query: DVec3,
+) -> Option<Found<3>> {
+    search_all(points, triangles, query, closest_in_triangle)
+}
+
+/// The point of the edges that is nearest to `query`; nothing if there are none, or `query` is not finite.
+#[must_use]
+pub fn nearest_on_curves(points: &[DVec3], edges: &[[u32; 2]], query: DVec3) -> Option<Found<2>> {
+    search_all(points, edges, query, closest_on_segment)
+}
+
+/// The weights of the point of a segment that is nearest to `query`.
+#[must_use]
+pub fn closest_on_segment([a, b]: [DVec3; 2], query: DVec3) -> [f64; 2] {
+    let along = b - a;
+    let fraction = (query - a).dot(along) / along.length_squared();
+    // A segment without length gives no number.
+    let fraction = if fraction.is_finite() {
+        fraction.clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    [1.0 - fraction, fraction]
+}
+
+/// The weights of the point of a triangle that is nearest to `query`.
+///
+/// Ericson, Real-Time Collision Detection (2005), section 5.1.5: the regions of the corners, of the sides, and the inside.
+/// Where the triangle is so thin that the signs which tell the regions apart may be wrong, the sides are asked as well.
+#[must_use]
+pub fn closest_in_triangle(corners: [DVec3; 3], query: DVec3) -> [f64; 3] {
+    let [a, b, c] = corners;
+    let weights = ericson(corners, query);
+    let longest = (b - a)
+        .length_squared()
+        .max((c - a).length_squared())
+        .max((c - b).length_squared());
+    let twice_area = (b - a).cross(c - a).length();
+    let is_thin = twice_area <= 1e-4 * longest;
+    if !is_thin && weights.iter().all(|weight| weight.is_finite()) {
+        return weights;
+    }
+    let [ab, bc, ca] = [[a, b], [b, c], [c, a]].map(|segment| closest_on_segment(segment, query));
+    let candidates = [
+        [ab[0], ab[1], 0.0],
+        [0.0, bc[0], bc[1]],
+        [ca[1], 0.0, ca[0]],
+        weights,
+    ];
+    let distance = |weights: &[f64; 3]| blend(corners, *weights).distance_squared(query);
+    let mut best = candidates[0];
+    for candidate in &candidates[1..] {
+        if distance(candidate) < distance(&best) {
+            best = *candidate;
+        }
+    }
+    best
+}
+
+fn ericson([a, b, c]: [DVec3; 3], query: DVec3) -> [f64; 3] {
+    let (ab, ac) = (b - a, c - a);
+    let from_a = query - a;
+    let (d1, d2) = (ab.dot(from_a), ac.dot(from_a));
+    if d1 <= 0.0 && d2 <= 0.0 {
+        return [1.0, 0.0, 0.0];
+    }
+    let from_b = query - b;
+    let (d3, d4) = (ab.dot(from_b), ac.dot(from_b));
+    if d3 >= 0.0 && d4 <= d3 {
+        return [0.0, 1.0, 0.0];
+    }
+    let area_c = d1 * d4 - d3 * d2;
+    if area_c <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        let fraction = d1 / (d1 - d3);
+        return [1.0 - fraction, fraction, 0.0];
+    }
+    let from_c = query - c;
+    let (d5, d6) = (ab.dot(from_c), ac.dot(from_c));
+    if d6 >= 0.0 && d5 <= d6 {
+        return [0.0, 0.0, 1.0];
+    }
+    let area_b = d5 * d2 - d1 * d6;
+    if area_b <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        let fraction = d2 / (d2 - d6);
+        return [1.0 - fraction, 0.0, fraction];
+    }
+    let area_a = d3 * d6 - d5 * d4;
+    if area_a <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0 {
+        let fraction = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+        return [0.0, 1.0 - fraction, fraction];
+    }
+    let sum = area_a + area_b + area_c;
+    let (weight_b, weight_c) = (area_b / sum, area_c / sum);
+    [(1.0 - weight_b - weight_c).max(0.0), weight_b, weight_c]
+}
+
+fn blend<const CORNERS: usize>(corners: [DVec3; CORNERS], weights: [f64; CORNERS]) -> DVec3 {
+    let terms = corners.iter().zip(weights);
+    terms.map(|(corner, weight)| *corner * weight).sum()
+}
+
+/// Where the corners are, if all are there and finite.
+fn corners_of<const CORNERS: usize>(
+    points: &[DVec3],
+    element: &[u32; CORNERS],
+) -> Option<[DVec3; CORNERS]> {
+    let mut corners = [DVec3::ZERO; CORNERS];
+    for (corner, &vertex) in corners.iter_mut().zip(element) {
+        *corner = *points
+            .get(vertex as usize)
+            .filter(|point| point.is_finite())?;
+    }
+    Some(corners)
+}
+
+type Closest<const CORNERS: usize> = fn([DVec3; CORNERS], DVec3) -> [f64; CORNERS];
+
+/// The best so far, with the square of its distance.
+struct Best<const CORNERS: usize> {
+    element: usize,
+    weights: [f64; CORNERS],
+    squared: f64,
+}
+
+impl<const CORNERS: usize> Best<CORNERS> {
+    fn found(self) -> Found<CORNERS> {
+        Found {
+            element: self.element,
+            weights: self.weights,
+            distance: self.squared.sqrt(),
+        }
+    }
+}
+
+fn consider<const CORNERS: usize>(
+    best: &mut Option<Best<CORNERS>>,
+    element: usize,
+    corners: [DVec3; CORNERS],
+    query: DVec3,
+    closest: Closest<CORNERS>,
+) {
+    let weights = closest(corners, query);
+    let squared = blend(corners, weights).distance_squared(query);
+    let is_better = match best {
+        Some(best) => squared < best.squared || (squared == best.squared && element < best.element),
+        None => true,
+    };
+    if is_better {
+        *best = Some(Best {
+            element,
+            weights,
+            squared,
+        });
+    }
+}
+
+fn search_all<const CORNERS: usize>(
+    points: &[DVec3],
+    elements: &[[u32; CORNERS]],
+    query: DVec3,
+    closest: Closest<CORNERS>,
+) -> Option<Found<CORNERS>> {
+    if !query.is_finite() {
+        return None;
+    }
+    let mut best = None;
+    for (index, element) in elements.iter().enumerate() {
+        if let Some(corners) = corners_of(points, element) {
+            consider(&mut best, index, corners, query, closest);
+        }
+    }
+    best.map(Best::found)
+}
+
+/// A box of the tree.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    low: DVec3,
+    high: DVec3,
+    /// The elements of a leaf, as a range of `Nearest::leaves`.
+    first: usize,
+    /// 0 for a box that is split: one half follows it, the other is at `first`.
+    count: usize,
+}
+
+impl Node {
+    fn distance_squared(&self, query: DVec3) -> f64 {
+        query.distance_squared(query.clamp(self.low, self.high))
+    }
+}
+
+/// A tree of boxes over triangles or edges, for many queries.
+#[derive(Clone, Debug)]
+pub struct Nearest<const CORNERS: usize> {
+    nodes: Vec<Node>,
+    /// Elements with their corners, leaf by leaf.
+    leaves: Vec<(usize, [DVec3; CORNERS])>,
+    closest: Closest<CORNERS>,
+}
+
+impl Nearest<3> {
+    /// A tree over triangles.
+    #[must_use]
+    pub fn of_triangles(points: &[DVec3], triangles: &[[u32; 3]]) -> Nearest<3> {
+        Nearest::new(points, triangles, closest_in_triangle)
+    }
+}
+
+impl Nearest<2> {
+    /// A tree over edges.
+    #[must_use]
+    pub fn of_edges(points: &[DVec3], edges: &[[u32; 2]]) -> Nearest<2> {
+        Nearest::new(points, edges, closest_on_segment)
+    }
+}
+
+impl<const CORNERS: usize> Nearest<CORNERS> {
+    fn new(points: &[DVec3], elements: &[[u32; CORNERS]], closest: Closest<CORNERS>) -> Self {
+        let valid = elements.iter().enumerate();
+        let leaves: Vec<_> = valid
+            .filter_map(|(index, element)| Some((index, corners_of(points, element)?)))
+            .collect();
+        let mut tree = Nearest {
+            nodes: Vec::new(),
+            leaves,
+            closest,
+        };
+        if !tree.leaves.is_empty() {
+            tree.split(0, tree.leaves.len());
+        }
+        tree
+    }
+
+    /// Makes the box of the elements of a range, and those below it; as deep as the logarithm of their number.
+    fn split(&mut self, first: usize, count: usize) {
+        let range = &mut self.leaves[first..first + count];
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        for corner in range.iter().flat_map(|(_, corners)| corners) {
+            low = low.min(*corner);
+            high = high.max(*corner);
+        }
+        let node = self.nodes.len();
+        let is_leaf = count <= LEAF;
+        self.nodes.push(Node {
+            low,
+            high,
+            first,
+            count: if is_leaf { count } else { 0 },
+        });
+        if is_leaf {
+            return;
+        }
+        let axis = (high - low).max_position();
+        let middle = |corners: &[DVec3; CORNERS]| corners.iter().map(|c| c[axis]).sum::<f64>();
+        let half = count / 2;
+        range.select_nth_unstable_by(half, |(one, one_corners), (other, other_corners)| {
+            let places = middle(one_corners).total_cmp(&middle(other_corners));
+            places.then(one.cmp(other))
+        });
+        self.split(first, half);
+        self.nodes[node].first = self.nodes.len();
+        self.split(first + half, count - half);
+    }
+
+    /// The nearest point; nothing if there are no elements, or `query` is not finite.
+    #[must_use]
+    pub fn find(&self, query: DVec3) -> Option<Found<CORNERS>> {
+        if !query.is_finite() || self.nodes.is_empty() {
+            return None;
+        }
+        let mut best: Option<Best<CORNERS>> = None;
+        let mut waiting = vec![(0, 0.0)];
+        while let Some((index, box_distance)) = waiting.pop() {
+            // The slack is for rounding, so that the lowest index is found among equals.
+            if best
+                .as_ref()
+                .is_some_and(|best| box_distance > best.squared * (1.0 + 1e-12))
+            {
+                continue;
+            }
+            let node = &self.nodes[index];
+            if node.count > 0 {
+                for (element, corners) in &self.leaves[node.first..node.first + node.count] {
+                    consider(&mut best, *element, *corners, query, self.closest);
+                }
+                continue;
+            }
+            let [near, far] = [index + 1, node.first]
+                .map(|child| (child, self.nodes[child].distance_squared(query)));
+            let (near, far) = if near.1 <= far.1 {
+                (near, far)
+            } else {
+                (far, near)
+            };
+            waiting.push(far);
+            waiting.push(near);
+        }
+        best.map(Best::found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::sheet::{Diagonal, grid};
+    use crate::random::Random;
+    use proptest::prelude::*;
+
+    fn vector() -> impl Strategy<Value = DVec3> {
+        [-2.0..2.0_f64, -2.0..2.0, -2.0..2.0].prop_map(DVec3::from)
+    }
+
+    /// Random triangles and edges over random points.
+    fn soup(seed: u64) -> (Vec<DVec3>, Vec<[u32; 3]>, Vec<[u32; 2]>) {
+        let mut random = Random::new(seed);
+        let points = (0..40)
+            .map(|_| random.unit_vector() * random.between(0.0, 2.0))
+            .collect();
+        let triangles = (0..60)
+            .map(|_| [0; 3].map(|_| random.below(40) as u32))
+            .collect();
+        let edges = (0..60)
+            .map(|_| [0; 2].map(|_| random.below(40) as u32))
+            .collect();
+        (points, triangles, edges)
+    }
+
+    proptest! {
+        #[test]
+        fn no_point_of_a_triangle_is_nearer(
+            corners in [vector(), vector(), vector()], query in vector(), thin in 0..4_i32
+        ) {
+            // Also triangles that are nearly, or wholly, a line.
+            let [a, b, c] = corners;
+            let c = if thin > 0 { a + 0.3 * (b - a) + 10_f64.powi(-5 * thin) * c } else { c };
+            let weights = closest_in_triangle([a, b, c], query);
+            prop_assert!(weights.iter().all(|weight| *weight >= 0.0));
+            prop_assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-14);
+            let nearest = blend([a, b, c], weights);
+            for i in 0..=12 {
+                for j in 0..=12 - i {
+                    let (v, w) = (f64::from(i) / 12.0, f64::from(j) / 12.0);
+                    let other = blend([a, b, c], [1.0 - v - w, v, w]);
+                    // The condition for the nearest point of a convex set.
+                    prop_assert!((query - nearest).dot(other - nearest) < 1e-9);
+                    prop_assert!(nearest.distance(query) <= other.distance(query) + 1e-12);
+                }
+            }
+        }
+
+        #[test]
+        fn the_tree_finds_what_a_search_of_all_finds(seed in 0..u64::MAX, query in vector()) {
+            let (points, triangles, edges) = soup(seed);
+            let all = nearest_on_surface(&points, &triangles, query);
+            prop_assert_eq!(Nearest::of_triangles(&points, &triangles).find(query), all);
+            let all = nearest_on_curves(&points, &edges, query);
+            prop_assert_eq!(Nearest::of_edges(&points, &edges).find(query), all);
+        }
+    }
+
+    #[test]
+    fn among_equals_the_lowest_index_wins() {
+        let mesh = grid([2.0, 2.0], [9, 9], Diagonal::Alternating);
+        let tree = Nearest::of_triangles(&mesh.points, &mesh.triangles);
+        for (vertex, point) in mesh.points.iter().enumerate() {
+            let found = tree.find(*point + DVec3::Z).unwrap();
+            let first = mesh
+                .triangles
+                .iter()
+                .position(|corners| corners.contains(&(vertex as u32)));
+            assert_eq!(Some(found.element), first);
+            assert!((found.distance - 1.0).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn nothing_is_found_where_there_is_nothing() {
+        let points = [DVec3::ZERO, DVec3::X, DVec3::splat(f64::NAN)];
+        assert_eq!(nearest_on_surface(&points, &[], DVec3::X), None);
+        assert_eq!(nearest_on_surface(&points, &[[0, 1, 2]], DVec3::X), None);
+        assert_eq!(nearest_on_surface(&points, &[[0, 1, 7]], DVec3::X), None);
+        let tree = Nearest::of_edges(&points, &[[0, 1]]);
+        assert_eq!(tree.find(DVec3::NAN), None);
+        let far = tree.find(DVec3::splat(1e300)).unwrap();
+        assert_eq!(far.weights, [0.0, 1.0]);
+    }
+}
