@@ -8,6 +8,7 @@ mod check;
 pub mod ball;
 pub mod groom;
 pub mod knot;
+pub mod lattice;
 mod path;
 pub mod rod;
 mod root;
