@@ -1,8 +1,8 @@
 //! Colliders and rigid props: boxes, round things, stairs, nails.
 //!
 //! Every shape has a closed surface of triangles that look outwards: to be drawn, and, where there is no formula for the
-//! distance, as the geometry itself. What is round is a profile turned about the z axis ([`revolve`]), what is square is
-//! made of patches of a grid ([`blocks`]). Simple shapes also have their exact signed distance, negative inside.
+//! distance, as the geometry itself. What is round is a profile turned about the z axis (`revolve`), what is square is
+//! made of patches of a grid (`blocks`). Simple shapes also have their exact signed distance, negative inside.
 
 mod blocks;
 mod revolve;

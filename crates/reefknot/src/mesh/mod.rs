@@ -3,6 +3,7 @@
 //! Every list is sorted by vertex or element index, so the same mesh always gives the same lists.
 
 pub mod boundary;
+pub mod diagnose;
 pub mod mass;
 pub mod nearest;
 pub mod surface;

@@ -1,0 +1,180 @@
+//! What can be mended without asking.
+
+use glam::DVec3;
+
+use super::diagonal;
+use super::elements::six_volumes;
+use crate::mesh::{Group, Mesh};
+
+/// Makes vertices within `tolerance` (m) of one with a lower index one with it; returns how many went.
+///
+/// A vertex joins the first that it is near to and that joined none itself, so that no chain of vertices collapses.
+/// Elements that then name a vertex twice are dropped, and so are vertices that no element names. A curve must
+/// remain a run of vertices, so those of curves stay as they are. A mesh that names missing vertices is left alone.
+pub fn weld(mesh: &mut Mesh, tolerance: f64) -> usize {
+    let count = mesh.points.len();
+    let mut names = (mesh.triangles.iter().flatten()).chain(mesh.tetrahedra.iter().flatten());
+    let runs = mesh.curves.iter().map(|curve| {
+        let first = curve.first as usize;
+        first..first.saturating_add(curve.count as usize)
+    });
+    let is_whole =
+        names.all(|vertex| (*vertex as usize) < count) && runs.clone().all(|run| run.end <= count);
+    if !(is_whole && tolerance >= 0.0 && tolerance.is_finite()) {
+        return 0;
+    }
+    let mut used = vec![false; count];
+    runs.for_each(|run| used[run].fill(true));
+    let first = first_at_place(&mesh.points, tolerance, |vertex| !used[vertex]);
+
+    join_corners(&mut mesh.triangles, &first, &mut used);
+    join_corners(&mut mesh.tetrahedra, &first, &mut used);
+    // Vertices that stay keep their order, so runs stay runs.
+    let mut next = 0;
+    let numbers: Vec<Option<u32>> = used
+        .iter()
+        .map(|is_used| {
+            let number = is_used.then_some(next);
+            next += u32::from(*is_used);
+            number
+        })
+        .collect();
+    let number = |vertex: u32| numbers.get(vertex as usize).copied().flatten();
+    let renumber = |vertex: &mut u32| *vertex = number(*vertex).unwrap_or(*vertex);
+    mesh.triangles.iter_mut().flatten().for_each(renumber);
+    mesh.tetrahedra.iter_mut().flatten().for_each(renumber);
+    for curve in &mut mesh.curves {
+        curve.first = number(curve.first).unwrap_or(0);
+    }
+    for group in &mut mesh.groups {
+        let joined = group
+            .vertices
+            .iter()
+            .filter_map(|vertex| first.get(*vertex as usize));
+        let vertices = joined.filter_map(|vertex| number(*vertex)).collect();
+        *group = Group::new(std::mem::take(&mut group.name), vertices);
+    }
+    let mut is_used = used.iter();
+    mesh.points
+        .retain(|_| is_used.next().is_some_and(|is_used| *is_used));
+    (0..count)
+        .filter(|vertex| first[*vertex] as usize != *vertex)
+        .count()
+}
+
+/// Puts the first vertex of each place into the elements, drops those that collapse, and marks what is used.
+fn join_corners<const CORNERS: usize>(
+    elements: &mut Vec<[u32; CORNERS]>,
+    first: &[u32],
+    used: &mut [bool],
+) {
+    elements.retain_mut(|corners| {
+        *corners = corners.map(|vertex| first[vertex as usize]);
+        let is_whole = (1..CORNERS).all(|corner| !corners[..corner].contains(&corners[corner]));
+        if is_whole {
+            corners
+                .iter()
+                .for_each(|vertex| used[*vertex as usize] = true);
+        }
+        is_whole
+    });
+}
+
+/// Turns all tetrahedra right side out if all are inside out, which is a way of numbering; tells whether it did.
+pub fn orient_tetrahedra(mesh: &mut Mesh) -> bool {
+    let count = mesh.points.len();
+    let mut is_any_negative = false;
+    for corners in &mesh.tetrahedra {
+        if corners.iter().any(|vertex| *vertex as usize >= count) {
+            return false;
+        }
+        let volume = six_volumes(mesh, corners);
+        if volume > 0.0 {
+            return false;
+        }
+        is_any_negative |= volume < 0.0;
+    }
+    if is_any_negative {
+        mesh.tetrahedra
+            .iter_mut()
+            .for_each(|corners| corners.swap(2, 3));
+    }
+    is_any_negative
+}
+
+/// For every vertex the first within `tolerance` that is itself the first of its place; vertices that may not join, and
+/// those that are not finite, are their own.
+///
+/// The points are sorted into cubes four times as wide as `tolerance`. Firsts are further than `tolerance` from each
+/// other, so a cube has room for few, and a vertex reaches into eight cubes at most: the time is that of sorting,
+/// wherever the points are.
+pub(super) fn first_at_place(
+    points: &[DVec3],
+    tolerance: f64,
+    may_join: impl Fn(usize) -> bool,
+) -> Vec<u32> {
+    let mut first: Vec<u32> = (0..points.len() as u32).collect();
+    let diagonal = diagonal(points);
+    let width = (4.0 * tolerance).max(1e-12 * diagonal);
+    if !(width > 0.0 && width.is_finite()) {
+        // No extent at all: every point is at the same place, or there are none.
+        if diagonal == 0.0 {
+            let mut same = (0..points.len()).filter(|v| points[*v].is_finite() && may_join(*v));
+            if let Some(lowest) = same.next() {
+                same.for_each(|vertex| first[vertex] = lowest as u32);
+            }
+        }
+        return first;
+    }
+    let members = |vertex: &usize| points[*vertex].is_finite() && may_join(*vertex);
+    let members: Vec<usize> = (0..points.len()).filter(members).collect();
+    let low = members
+        .iter()
+        .fold(DVec3::INFINITY, |low, vertex| low.min(points[*vertex]));
+    // The shift keeps the coordinates of regular meshes off the faces of cubes.
+    let place = |vertex: usize| (points[vertex] - low) / width + DVec3::splat(0.37);
+    let cube = |place: DVec3| place.to_array().map(|coordinate| coordinate as u64);
+    let mut keys: Vec<[u64; 3]> = members.iter().map(|vertex| cube(place(*vertex))).collect();
+    keys.sort_unstable();
+    // Cube i has room for its firsts from `starts[i]` on, of which `filled[i]` is taken.
+    let mut starts = Vec::new();
+    let mut sum = 0;
+    for same in keys.chunk_by(|one, other| one == other) {
+        starts.push(sum);
+        sum += same.len();
+    }
+    keys.dedup();
+    let mut filled = vec![0; keys.len()];
+    let mut firsts = vec![0_u32; sum];
+    let reach = DVec3::splat(tolerance / width * (1.0 + 1e-9));
+    for vertex in members {
+        let place = place(vertex);
+        let (from, to) = (cube((place - reach).max(DVec3::ZERO)), cube(place + reach));
+        let own = cube(place);
+        let mut home = 0;
+        let mut best = vertex as u32;
+        for x in from[0]..=to[0] {
+            for y in from[1]..=to[1] {
+                for z in from[2]..=to[2] {
+                    let Ok(found) = keys.binary_search(&[x, y, z]) else {
+                        continue;
+                    };
+                    if [x, y, z] == own {
+                        home = found;
+                    }
+                    let start: usize = starts[found];
+                    let near = firsts[start..start + filled[found]].iter().find(|other| {
+                        points[**other as usize].distance(points[vertex]) <= tolerance
+                    });
+                    best = best.min(near.copied().unwrap_or(best));
+                }
+            }
+        }
+        first[vertex] = best;
+        if best as usize == vertex {
+            firsts[starts[home] + filled[home]] = best;
+            filled[home] += 1;
+        }
+    }
+    first
+}
