@@ -15,7 +15,7 @@ use std::fmt;
 use glam::DVec3;
 
 use super::{Curve, Mesh};
-pub use repair::{orient_tetrahedra, weld};
+pub use repair::{drop_loose_vertices, orient_tetrahedra, weld};
 
 /// How many of a kind are named.
 const EXAMPLES: usize = 3;
@@ -163,13 +163,15 @@ impl DefectKind {
             Kind::FlatTetrahedron => "its corners lie in a plane; remove it, or move them apart",
             Kind::InvertedTetrahedron => "swap two of its corners, or untangle the mesh there",
             Kind::DuplicateElement => "remove one of them",
-            Kind::LooseVertex => "remove it, for it would have no mass",
+            Kind::LooseVertex => "remove it, for it would have no mass; `weld` does that too",
             Kind::NonManifoldEdge => "take the sheets apart there",
             Kind::CrowdedFace => "remove those that overlap",
             Kind::ShortCurve => "a curve needs 2 vertices, a closed one 3",
             Kind::OverlappingCurves => "give each curve vertices of its own",
             Kind::ZeroLengthEdge => "remove one of its vertices",
-            Kind::CoincidingVertices => "make them one if the mesh is meant to hold together there",
+            Kind::CoincidingVertices => {
+                "`weld` makes them one, if the mesh is meant to hold together there"
+            }
             Kind::OpposedNeighbours => "reverse the corners of one",
             Kind::NonManifoldVertex => {
                 "give each part a vertex of its own, or join them by an edge"

@@ -6,12 +6,12 @@ use super::diagonal;
 use super::elements::six_volumes;
 use crate::mesh::{Group, Mesh};
 
-/// Makes vertices within `tolerance` (m) of one with a lower index one with it; returns how many went.
+/// Makes vertices within `tolerance` (m) of one with a lower index one with it; returns which are left.
 ///
 /// A vertex joins the first that it is near to and that joined none itself, so that no chain of vertices collapses.
 /// Elements that then name a vertex twice are dropped, and so are vertices that no element names. A curve must
 /// remain a run of vertices, so those of curves stay as they are. A mesh that names missing vertices is left alone.
-pub fn weld(mesh: &mut Mesh, tolerance: f64) -> usize {
+pub fn weld(mesh: &mut Mesh, tolerance: f64) -> Vec<u32> {
     let count = mesh.points.len();
     let mut names = (mesh.triangles.iter().flatten()).chain(mesh.tetrahedra.iter().flatten());
     let runs = mesh.curves.iter().map(|curve| {
@@ -21,7 +21,7 @@ pub fn weld(mesh: &mut Mesh, tolerance: f64) -> usize {
     let is_whole =
         names.all(|vertex| (*vertex as usize) < count) && runs.clone().all(|run| run.end <= count);
     if !(is_whole && tolerance >= 0.0 && tolerance.is_finite()) {
-        return 0;
+        return (0..count as u32).collect();
     }
     let mut used = vec![false; count];
     runs.for_each(|run| used[run].fill(true));
@@ -29,7 +29,32 @@ pub fn weld(mesh: &mut Mesh, tolerance: f64) -> usize {
 
     join_corners(&mut mesh.triangles, &first, &mut used);
     join_corners(&mut mesh.tetrahedra, &first, &mut used);
-    // Vertices that stay keep their order, so runs stay runs.
+    for group in &mut mesh.groups {
+        let joined = group.vertices.iter().filter_map(|v| first.get(*v as usize));
+        group.vertices = joined.copied().collect();
+    }
+    keep_vertices(mesh, &used)
+}
+
+/// Removes vertices that no element names; returns which are left. A mesh that names missing vertices is left alone.
+pub fn drop_loose_vertices(mesh: &mut Mesh) -> Vec<u32> {
+    let count = mesh.points.len();
+    let mut used = vec![false; count];
+    let corners = mesh.triangles.as_flattened().iter();
+    let corners = corners.chain(mesh.tetrahedra.as_flattened()).copied();
+    let runs = mesh.curves.iter();
+    let runs = runs.flat_map(|curve| curve.first..curve.first.saturating_add(curve.count));
+    for vertex in corners.chain(runs) {
+        match used.get_mut(vertex as usize) {
+            Some(used) => *used = true,
+            None => return (0..count as u32).collect(),
+        }
+    }
+    keep_vertices(mesh, &used)
+}
+
+/// Removes the vertices that are not used; returns the others, which keep their order, so that runs stay runs.
+fn keep_vertices(mesh: &mut Mesh, used: &[bool]) -> Vec<u32> {
     let mut next = 0;
     let numbers: Vec<Option<u32>> = used
         .iter()
@@ -47,19 +72,14 @@ pub fn weld(mesh: &mut Mesh, tolerance: f64) -> usize {
         curve.first = number(curve.first).unwrap_or(0);
     }
     for group in &mut mesh.groups {
-        let joined = group
-            .vertices
-            .iter()
-            .filter_map(|vertex| first.get(*vertex as usize));
-        let vertices = joined.filter_map(|vertex| number(*vertex)).collect();
-        *group = Group::new(std::mem::take(&mut group.name), vertices);
+        let vertices = group.vertices.iter().filter_map(|vertex| number(*vertex));
+        *group = Group::new(std::mem::take(&mut group.name), vertices.collect());
     }
     let mut is_used = used.iter();
     mesh.points
         .retain(|_| is_used.next().is_some_and(|is_used| *is_used));
-    (0..count)
-        .filter(|vertex| first[*vertex] as usize != *vertex)
-        .count()
+    let vertices = (0..).zip(used).filter(|(_, is_used)| **is_used);
+    vertices.map(|(vertex, _)| vertex).collect()
 }
 
 /// Puts the first vertex of each place into the elements, drops those that collapse, and marks what is used.

@@ -159,7 +159,7 @@ fn only_the_first_of_many_are_named() {
     assert_eq!(defects.len(), 3);
     assert_eq!(
         defects[2].to_string(),
-        "vertex 22 at (2, 5, 0) belongs to no element (one of 50): remove it, for it would have no mass"
+        "vertex 22 at (2, 5, 0) belongs to no element (one of 50): remove it, for it would have no mass; `weld` does that too"
     );
     assert_eq!(
         diagnose(&mesh, Use::Collider)[0].severity,
@@ -308,7 +308,7 @@ fn defects_of_curves_are_found() {
         messages(&mesh, Use::Rods),
         [
             "edge 1-2 of curve 0 at (1, 0, 0) has no length: remove one of its vertices",
-            "vertices 1 and 2 at (1, 0, 0) are at the same place: make them one if the mesh is meant to hold together there",
+            "vertices 1 and 2 at (1, 0, 0) are at the same place: `weld` makes them one, if the mesh is meant to hold together there",
         ]
     );
     mesh = rods();
@@ -354,15 +354,17 @@ fn welding_puts_a_surface_together_again() {
         kinds(&mesh, Use::Collider),
         [DefectKind::CoincidingVertices, DefectKind::OpenBoundary]
     );
-    let before = mesh.points.len();
-    assert_eq!(weld(&mut mesh, 1e-6), before - ball.points.len());
+    let before = mesh.points.clone();
+    let kept = weld(&mut mesh, 1e-6);
     assert_eq!(mesh.points.len(), ball.points.len());
+    let points: Vec<DVec3> = kept.iter().map(|v| before[*v as usize]).collect();
+    assert_eq!(points, mesh.points, "what is kept is named");
     assert_eq!(diagnose(&mesh, Use::Collider), []);
     // The fourth corner is one of the first three, since neighbours follow each other.
     assert_eq!(mesh.groups[0].vertices.len(), 3);
-    assert_eq!(weld(&mut mesh, 1e-6), 0);
+    assert_eq!(weld(&mut mesh, 1e-6).len(), ball.points.len());
     // Welding all there is leaves nothing.
-    assert!(weld(&mut mesh, 10.0) > 0);
+    assert!(weld(&mut mesh, 10.0).is_empty());
     assert_eq!((mesh.points.len(), mesh.triangles.len()), (0, 0));
 }
 
@@ -379,13 +381,14 @@ fn welding_leaves_curves_alone() {
         closed: false,
     });
     let expected: Vec<_> = mesh.points[first as usize..].to_vec();
-    assert_eq!(weld(&mut mesh, 1e-6), 0);
+    let points = mesh.points.len();
+    assert_eq!(weld(&mut mesh, 1e-6).len(), points - 1);
     // The loose vertex before the curve has gone.
     assert_eq!(mesh.curves[0].first, first - 1);
     assert_eq!(mesh.points[first as usize - 1..], expected);
     mesh.triangles[0][0] = 1000;
     let before = mesh.clone();
-    assert_eq!(weld(&mut mesh, 1.0), 0);
+    assert_eq!(weld(&mut mesh, 1.0).len(), before.points.len());
     assert_eq!(mesh, before, "a broken mesh is left alone");
 }
 
@@ -443,4 +446,26 @@ proptest! {
         orient_tetrahedra(&mut mesh);
         weld(&mut mesh, random.between(0.0, 2.0));
     }
+}
+
+#[test]
+fn loose_vertices_go_and_the_others_keep_their_order() {
+    let point = |x: f64| DVec3::new(x, x * x, 0.0);
+    let mut mesh = Mesh {
+        points: (0..7).map(|i| point(f64::from(i))).collect(),
+        triangles: vec![[1, 2, 6]],
+        curves: vec![Curve {
+            first: 3,
+            count: 2,
+            closed: false,
+        }],
+        groups: vec![Group::new("some", vec![0, 4, 6])],
+        ..Mesh::default()
+    };
+    assert_eq!(drop_loose_vertices(&mut mesh), [1, 2, 3, 4, 6]);
+    let kept: Vec<f64> = mesh.points.iter().map(|point| point.x).collect();
+    assert_eq!(kept, [1.0, 2.0, 3.0, 4.0, 6.0]);
+    assert_eq!(mesh.triangles, [[0, 1, 4]]);
+    assert_eq!(mesh.curves[0].first, 2);
+    assert_eq!(mesh.groups[0].vertices, [3, 4]);
 }
