@@ -9,6 +9,7 @@
 pub mod atomic;
 pub mod export;
 pub mod folder;
+pub mod import;
 pub mod stored;
 pub mod tensors;
 
