@@ -5,7 +5,7 @@
 //! every index where it stands, and what it refuses it names by line, or by byte where the file is
 //! binary ([`ImportError`]). The name decides which reader is asked, and the first bytes must agree.
 //!
-//! A reader goes over the bytes once with a [`cursor`]. It gives an [`Imported`]: the points as the
+//! A reader goes over the bytes once with a cursor. It gives an [`Imported`]: the points as the
 //! file numbers them, and the elements. [`Imported::into_mesh`] makes a [`Mesh`](crate::mesh::Mesh)
 //! of it, in which curves are runs of vertices.
 

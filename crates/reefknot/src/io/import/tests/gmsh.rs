@@ -211,7 +211,7 @@ fn a_wrong_block_of_version_4_is_named() {
         (
             "5 0 0 1 1 1\n",
             "5 0 0 1 99 1\n",
-            "line 13: an entity of 99 physical groups; it may have 32; give it fewer groups",
+            "line 13: an entity of 99 physical groups; it may have 16; give it fewer groups",
         ),
         (
             "2 1 0 3\n10\n",

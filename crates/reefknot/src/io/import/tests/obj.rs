@@ -195,7 +195,7 @@ fn statements_that_would_change_the_mesh_are_refused() {
     let names: Vec<String> = (0..40).map(|index| format!("g{index}")).collect();
     assert_eq!(
         refused(&format!("g {}\n", names.join(" "))),
-        "line 5: more than 32 groups at once; give the elements fewer groups"
+        "line 5: more than 16 groups at once; give the elements fewer groups"
     );
 }
 

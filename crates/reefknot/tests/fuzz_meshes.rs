@@ -1,0 +1,23 @@
+//! No mesh file, however broken, makes the program panic or hang, or is refused without a place and advice.
+
+#[path = "../examples/fuzz_meshes/cases.rs"]
+mod cases;
+#[path = "../examples/fuzz_meshes/mutate.rs"]
+mod mutate;
+#[path = "../examples/fuzz_meshes/seeds.rs"]
+mod seeds;
+#[path = "../examples/fuzz_meshes/write.rs"]
+mod write;
+
+#[test]
+fn fifteen_hundred_mutated_meshes_neither_panic_nor_hang_and_each_refusal_has_a_place() {
+    let tally = cases::run(0, 1500, 1).unwrap();
+    assert!(tally.is_clean(), "{}\n{:#?}", tally.json(), tally.findings);
+    assert_eq!(tally.cases, tally.accepted + tally.rejected + tally.panics);
+    assert!(!tally.sample.is_empty());
+    for format in seeds::FORMATS {
+        let [accepted, rejected] = tally.formats[format];
+        // Else the mutations break too much or too little to find anything.
+        assert!(accepted > 15 && rejected > 15, "{format}");
+    }
+}
