@@ -227,18 +227,12 @@ fn faults_of_mesh(mesh: &Mesh) -> Vec<&'static str> {
         }
     };
     let count = mesh.points.len();
-    let point = |vertex: u32| mesh.points[vertex as usize];
     let corners = mesh.triangles.as_flattened().iter();
     let corners = corners.chain(mesh.tetrahedra.as_flattened());
     let groups = mesh.groups.iter().flat_map(|group| &group.vertices);
     let mut vertices = corners.chain(groups);
     let exist = vertices.all(|vertex| (*vertex as usize) < count);
     require(exist, "vertices of the mesh");
-    let is_positive = |corners: &[u32; 4]| {
-        let [a, b, c, d] = corners.map(point);
-        (b - a).cross(c - a).dot(d - a) > 0.0
-    };
-    require(!exist || mesh.tetrahedra.iter().all(is_positive), "volumes");
     let mut is_taken = vec![false; count];
     for curve in &mesh.curves {
         require(curve.count >= 2 + u32::from(curve.closed), "short curves");
@@ -258,7 +252,7 @@ fn note(case: u64, error: &ImportError, file: &File, tally: &mut Tally) {
     let is_placed = match error.place {
         Place::Line(line) => (1..=2 + file.bytes.iter().filter(ends).count()).contains(&line),
         Place::Byte(byte) => byte <= file.bytes.len(),
-        Place::Vertex(index) | Place::Tetrahedron(index) => index < file.bytes.len(),
+        Place::Vertex(index) => index < file.bytes.len(),
         // What is wrong is the name.
         Place::Nowhere => error.message.contains("extension"),
     };

@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 const BRANCH: &str = "rods do not branch; end the lines at vertices of their own";
 
 impl Imported {
-    /// A mesh: tetrahedra of positive volume, lines as curves. Lines of two vertices that meet end to end become
+    /// A mesh, with lines as curves; what is wrong with its elements is for others to say. Lines of two vertices that meet end to end become
     /// one curve. A line of three vertices or more is a curve of its own.
     ///
     /// The vertices that triangles or tetrahedra use come first, in the order of the file, then those of
@@ -25,7 +25,7 @@ impl Imported {
     /// elements.
     ///
     /// # Errors
-    /// If lines branch or a tetrahedron has no volume.
+    /// If lines branch.
     pub fn into_mesh(self) -> Result<Mesh, ImportError> {
         Ok(self.into_mesh_and_origins()?.0)
     }
@@ -34,7 +34,7 @@ impl Imported {
     /// ([`import_points`](super::import_points)) can be put in order with it.
     ///
     /// # Errors
-    /// If lines branch or a tetrahedron has no volume.
+    /// If lines branch.
     pub fn into_mesh_and_origins(mut self) -> Result<(Mesh, Vec<u32>), ImportError> {
         self.check_vertices()?;
         let solid = self.used_by_solids();
@@ -57,7 +57,6 @@ impl Imported {
             .iter()
             .map(|origin| self.points[*origin as usize])
             .collect();
-        orient(&mut self.tetrahedra, &points)?;
         let groups = move_groups(&self.groups, &origins, self.points.len());
         let mesh = Mesh {
             points,
@@ -264,24 +263,6 @@ fn is_in_order(solid: &[bool], chains: &[Chain]) -> bool {
         let pairs = chain.vertices.windows(2);
         chain.vertices[0] as usize >= behind && pairs.into_iter().all(|pair| pair[1] == pair[0] + 1)
     })
-}
-
-/// Turns tetrahedra so that their volume is positive.
-fn orient(tetrahedra: &mut [[u32; 4]], points: &[DVec3]) -> Result<(), ImportError> {
-    for (index, corners) in tetrahedra.iter_mut().enumerate() {
-        let [a, b, c, d] = corners.map(|corner| points[corner as usize]);
-        let volume = (b - a).cross(c - a).dot(d - a);
-        if volume < 0.0 {
-            corners.swap(2, 3);
-        } else if volume.is_nan() || volume == 0.0 {
-            return Err(ImportError::new(
-                Place::Tetrahedron(index),
-                "it has no volume",
-                "mesh again with better elements, or remove it",
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// The groups by the vertices of the mesh.

@@ -56,8 +56,6 @@ pub enum Place {
     Byte(usize),
     /// A vertex, counted from 0.
     Vertex(usize),
-    /// A tetrahedron, counted from 0.
-    Tetrahedron(usize),
     /// The file as a whole, such as its name.
     Nowhere,
 }
@@ -68,7 +66,6 @@ impl fmt::Display for Place {
             Place::Line(line) => write!(formatter, "line {line}"),
             Place::Byte(byte) => write!(formatter, "byte {byte}"),
             Place::Vertex(vertex) => write!(formatter, "vertex {vertex}, counted from 0"),
-            Place::Tetrahedron(index) => write!(formatter, "tetrahedron {index}, counted from 0"),
             Place::Nowhere => write!(formatter, "the file"),
         }
     }
