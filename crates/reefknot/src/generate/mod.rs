@@ -3,9 +3,9 @@
 //! A generator gives points in metres around its origin, elements of one orientation, and the groups
 //! of vertices that pins can name. The same numbers give the same bits.
 
+pub mod ball;
 #[cfg(test)]
 mod check;
-pub mod ball;
 pub mod groom;
 pub mod knot;
 pub mod lattice;

@@ -329,7 +329,7 @@ impl<const CORNERS: usize> Nearest<CORNERS> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::sheet::{Diagonal, grid};
+    use crate::generate::sheet::{Cells, grid};
     use crate::random::Random;
     use proptest::prelude::*;
 
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn among_equals_the_lowest_index_wins() {
-        let mesh = grid([2.0, 2.0], [9, 9], Diagonal::Alternating);
+        let mesh = grid([2.0, 2.0], [9, 9], Cells::Alternating);
         let tree = Nearest::of_triangles(&mesh.points, &mesh.triangles);
         for (vertex, point) in mesh.points.iter().enumerate() {
             let found = tree.find(*point + DVec3::Z).unwrap();

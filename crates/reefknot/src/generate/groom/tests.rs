@@ -1,7 +1,7 @@
 //! What hair must be: even, of the wanted length, outside, and the same for the same seed.
 
 use super::*;
-use crate::generate::sheet::{Diagonal, grid};
+use crate::generate::sheet::{Cells, grid};
 use proptest::prelude::*;
 
 const STYLE: Style = Style {
@@ -76,7 +76,7 @@ fn surface(mesh: &Mesh) -> Surface<'_> {
 
 /// A groom on a flat square of 1 m² that looks up.
 fn flat(style: &Style) -> Groom {
-    groom(&surface(&grid([1.0, 1.0], [2, 2], Diagonal::Right)), style).unwrap()
+    groom(&surface(&grid([1.0, 1.0], [2, 2], Cells::Right)), style).unwrap()
 }
 
 fn rods<'a>(groom: &'a Groom, style: &Style) -> impl Iterator<Item = &'a [DVec3]> + use<'a> {
@@ -264,7 +264,7 @@ fn a_full_surface_says_how_many_fit() {
         spacing: 0.2,
         ..STYLE
     };
-    let square = grid([1.0, 1.0], [2, 2], Diagonal::Right);
+    let square = grid([1.0, 1.0], [2, 2], Cells::Right);
     let error = groom(&surface(&square), &style).unwrap_err();
     assert!(
         error.ends_with("of 300 roots fit with a spacing of 0.2 m"),
@@ -277,7 +277,7 @@ fn a_full_surface_says_how_many_fit() {
 
 #[test]
 fn senseless_styles_are_refused() {
-    let square = grid([1.0, 1.0], [2, 2], Diagonal::Right);
+    let square = grid([1.0, 1.0], [2, 2], Cells::Right);
     let broken: [fn(&mut Style); 12] = [
         |style| style.roots = Roots::Count(0),
         |style| style.roots = Roots::Count(usize::MAX),

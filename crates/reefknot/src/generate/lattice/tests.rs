@@ -1,6 +1,6 @@
 use super::*;
 use crate::generate::shape::Shape;
-use crate::generate::sheet::{self, Diagonal};
+use crate::generate::sheet::{self, Cells};
 use crate::mesh::mass::volume_properties;
 use crate::random::Random;
 use glam::DQuat;
@@ -26,7 +26,7 @@ fn surfaces(turn: DQuat) -> Vec<Mesh> {
     let mut meshes: Vec<_> = [ball, stick, cube, FUNNEL]
         .map(|shape| shape.surface(Some(0.15)).unwrap())
         .to_vec();
-    meshes.push(sheet::grid([1.0, 2.0], [5, 9], Diagonal::Alternating));
+    meshes.push(sheet::grid([1.0, 2.0], [5, 9], Cells::Alternating));
     for point in meshes.iter_mut().flat_map(|mesh| &mut mesh.points) {
         *point = turn * *point + DVec3::new(3.0, -1.0, 0.5);
     }

@@ -1,13 +1,13 @@
 use super::*;
 use crate::generate::lattice::embed;
 use crate::generate::shape::Shape;
-use crate::generate::sheet::{Diagonal, grid};
+use crate::generate::sheet::{Cells, grid};
 use crate::mesh::{Curve, Group};
 use crate::random::Random;
 use proptest::prelude::*;
 
 fn sheet() -> Mesh {
-    grid([2.0, 1.0], [5, 4], Diagonal::Alternating)
+    grid([2.0, 1.0], [5, 4], Cells::Alternating)
 }
 
 fn lattice() -> Mesh {
@@ -48,7 +48,7 @@ fn kinds(mesh: &Mesh, use_as: Use) -> Vec<DefectKind> {
 
 #[test]
 fn generated_meshes_have_no_defects() {
-    for diagonal in [Diagonal::Right, Diagonal::Alternating] {
+    for diagonal in [Cells::Right, Cells::Alternating] {
         assert_eq!(
             diagnose(&grid([2.0, 1.0], [7, 5], diagonal), Use::Shell),
             []
