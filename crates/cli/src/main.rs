@@ -89,6 +89,7 @@ pub(crate) fn load_scene(name: &str, quick: bool, sets: Vec<String>) -> Result<S
             text,
             quick,
             sets,
+            folder: path.parent().unwrap_or(Path::new("")).to_path_buf(),
         }
     } else {
         let shipped = shipped::find(name).map_err(|reason| match path.is_dir() {
@@ -105,6 +106,7 @@ pub(crate) fn load_scene(name: &str, quick: bool, sets: Vec<String>) -> Result<S
             text: shipped.text.to_owned(),
             quick,
             sets,
+            ..SceneRequest::default()
         }
     };
     Ok(Scene::read(&request)?)
@@ -139,16 +141,17 @@ fn check(what: &str, quick: bool, sets: Vec<String>) -> Result<u8, Failure> {
         let scene = load_scene(what, quick, sets)?;
         let model = Model::build(&scene)?;
         let clock = &model.clock;
+        let vertices: usize = model.objects.iter().map(|o| o.mesh.points.len()).sum();
+        let colliders = model.objects.iter().filter(|o| o.is_collider()).count();
         say(&format!(
-            "{what}: {} objects, {} vertices, {} elements; {} frames of {} steps of {}",
-            model.objects.len(),
-            model.masses.len(),
+            "{what}: {} objects, {colliders} colliders, {vertices} vertices, {} elements; {} frames of {} steps of {}",
+            model.objects.len() - colliders,
             model.elements(),
             clock.frames,
             clock.steps_per_frame,
             progress::clock(clock.h()),
         ));
-        check::check_scene(&model)
+        check::check_scene(&scene, &model)
     };
     let mut worst = Severity::Good;
     for finding in &findings {

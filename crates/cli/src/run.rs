@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
     };
     let result = pool.install(|| {
         let model = Model::build(&scene)?;
-        for finding in check_scene(&model) {
+        for finding in check_scene(&scene, &model) {
             terminal.note(&finding.sentence);
         }
         let outcome = reefknot::run::run(&scene, &model, &options, &mut terminal);

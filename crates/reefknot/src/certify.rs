@@ -19,10 +19,10 @@ pub fn energies(model: &Model, state: &State) -> Energies {
     for (mass, position) in model.masses.iter().zip(&state.positions) {
         energies.gravity -= mass * model.gravity.dot(*position);
     }
-    for object in &model.objects {
-        let positions = &state.positions[object.nodes.clone()];
-        energies.elastic += total_value(&object.membrane, positions);
-        energies.elastic += total_value(&object.hinges, positions);
+    for body in &model.bodies {
+        let positions = &state.positions[body.nodes.clone()];
+        energies.elastic += total_value(&body.shell.membrane, positions);
+        energies.elastic += total_value(&body.shell.hinges, positions);
     }
     energies
 }
@@ -59,12 +59,11 @@ pub(crate) fn certify(
 
     let energy_j = balance(model, from, &to, scratch, &pin_forces);
     let max_stretch = model
-        .objects
+        .bodies
         .iter()
-        .map(|object| {
-            object
-                .membrane
-                .max_stretch(&to.positions[object.nodes.clone()])
+        .map(|body| {
+            let positions = &to.positions[body.nodes.clone()];
+            body.shell.membrane.max_stretch(positions)
         })
         .fold(0.0, f64::max);
     let report = StepReport {
@@ -103,8 +102,8 @@ fn balance(
     let h = model.clock.h();
     let mut after = energies(model, to);
     let (mut elastic_before, mut elastic_work) = (0.0, 0.0);
-    for (index, object) in model.objects.iter().enumerate() {
-        let nodes = object.nodes.clone();
+    for (index, body) in model.bodies.iter().enumerate() {
+        let nodes = body.nodes.clone();
         let (v, mass) = (&to.velocities[nodes.clone()], &model.masses[nodes.clone()]);
         let gradient = &scratch.gradient[nodes.clone()];
         let (membrane, hinges) = (&scratch.membranes[index], &scratch.hinges[index]);
@@ -112,7 +111,7 @@ fn balance(
         let (stretch, bend) = (membrane.quadratic_form(v), hinges.quadratic_form(v));
         elastic_work += h * gradient.iter().zip(v).map(|(g, v)| g.dot(*v)).sum::<f64>();
         elastic_work += h * h * (stretch + bend);
-        let material = &object.material;
+        let material = &body.shell.material;
         let drag: f64 = mass
             .iter()
             .zip(v)
@@ -130,6 +129,7 @@ fn balance(
     }
     after.work += pin_forces
         .iter()
+        .chain(&scratch.loads)
         .map(|(node, force)| h * force.dot(to.velocities[*node]))
         .sum::<f64>();
     let change = to

@@ -15,6 +15,7 @@ pub mod machine;
 pub mod material;
 pub mod mesh;
 pub mod model;
+pub mod motion;
 pub mod probe;
 pub mod random;
 pub mod report;

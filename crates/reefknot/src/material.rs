@@ -1,5 +1,6 @@
 //! From the values that a user knows of a material to the coefficients of the energies.
 
+use std::f64::consts::PI;
 use std::sync::LazyLock;
 
 use glam::DMat3;
@@ -49,6 +50,30 @@ pub struct ShellMaterial {
     pub thickness: Option<f64>,
 }
 
+/// What a rod's energies need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RodMaterial {
+    /// Mass by length (kg/m).
+    pub linear_density: f64,
+    /// Force by strain (N).
+    pub axial: f64,
+    /// Bending stiffness along the first and the second axis of the section (N m²).
+    pub bending: [f64; 2],
+    /// Twisting stiffness (N m²).
+    pub twist: f64,
+}
+
+/// What a solid's energies need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SolidMaterial {
+    /// Mass by volume (kg/m³).
+    pub density: f64,
+    /// Young's modulus (Pa).
+    pub young: f64,
+    /// Poisson's ratio.
+    pub poisson: f64,
+}
+
 /// The preset that a material builds on, if any.
 ///
 /// # Errors
@@ -83,11 +108,7 @@ fn preset_of(material: &Material) -> Result<Option<&'static Material>, Problem> 
 pub fn shell(material: &Material, name: &str, place: &Place) -> Result<ShellMaterial, Problem> {
     let nothing = Material::default();
     let preset = preset_of(material)?.unwrap_or(&nothing);
-    let missing = |what: &str, advice: &str| Problem {
-        message: format!("material `{name}` does not say {what}"),
-        place: place.clone(),
-        advice: format!("add {advice}, or a preset"),
-    };
+    let missing = |what: &str, advice: &str| missing(name, place, what, advice);
     let thickness = material.thickness.or(preset.thickness).map(|t| t.0);
     let density = material.density.or(preset.density).map(|density| density.0);
     let poisson = material.poisson.or(preset.poisson).unwrap_or(0.3);
@@ -127,14 +148,11 @@ pub fn shell(material: &Material, name: &str, place: &Place) -> Result<ShellMate
         .iter()
         .all(|value| value.is_normal());
     if !(is_positive && membrane.is_finite() && bending.is_finite()) {
-        return Err(Problem {
-            message: format!("material `{name}` has values that cannot be computed with"),
-            place: place.clone(),
-            advice: format!(
-                "it has {area_density:e} kg/m^2, {:e} N/m along warp, {:e} N/m along weft, {bending:e} N m",
-                stretch[0], stretch[1]
-            ),
-        });
+        let advice = format!(
+            "it has {area_density:e} kg/m^2, {:e} N/m along warp, {:e} N/m along weft, {bending:e} N m",
+            stretch[0], stretch[1]
+        );
+        return Err(not_computable(name, place, advice));
     }
     let damping = |own: Option<f64>, given: Option<f64>| own.or(given).unwrap_or(0.0);
     Ok(ShellMaterial {
@@ -157,6 +175,138 @@ pub fn shell(material: &Material, name: &str, place: &Place) -> Result<ShellMate
     })
 }
 
+/// The coefficients of a rod whose section has these half axes (m): of an elliptic bar, unless the scene
+/// or the preset gives a stiffness itself.
+///
+/// # Errors
+/// If a value is missing.
+pub fn rod(
+    material: &Material,
+    name: &str,
+    place: &Place,
+    radius: [f64; 2],
+) -> Result<RodMaterial, Problem> {
+    let nothing = Material::default();
+    let preset = preset_of(material)?.unwrap_or(&nothing);
+    let [a, b] = radius;
+    let section = PI * a * b;
+    let poisson = material.poisson.or(preset.poisson).unwrap_or(0.3);
+    let ratio = material
+        .bending_ratio
+        .or(preset.bending_ratio)
+        .unwrap_or(1.0);
+    let bar = |young: f64| {
+        let twist = young / (2.0 * (1.0 + poisson)) * PI * (a * b).powi(3) / (a * a + b * b);
+        let bending = [young * section * a * a / 4.0, young * section * b * b / 4.0];
+        (
+            young * section,
+            bending.map(|value| ratio * value),
+            ratio * twist,
+        )
+    };
+    let [own, given] = [material, preset].map(|source| source.young.map(|young| bar(young.0)));
+    let linear_density = material
+        .linear_density
+        .map(|density| density.0)
+        .or_else(|| Some(material.density?.0 * section))
+        .or(preset.linear_density.map(|density| density.0))
+        .or_else(|| Some(preset.density?.0 * section));
+    let axial = material
+        .axial
+        .map(|force| force.0)
+        .or(own.map(|bar| bar.0))
+        .or(preset.axial.map(|force| force.0))
+        .or(given.map(|bar| bar.0));
+    let both = |source: &Material| source.rod_bending.map(|both| both.0.map(|value| value.0));
+    let bending = both(material)
+        .or(own.map(|bar| bar.1))
+        .or(both(preset))
+        .or(given.map(|bar| bar.1));
+    let twist = material
+        .rod_twist
+        .map(|twist| twist.0)
+        .or(own.map(|bar| bar.2))
+        .or(preset.rod_twist.map(|twist| twist.0))
+        .or(given.map(|bar| bar.2));
+    let missing = |what: &str, advice: &str| missing(name, place, what, advice);
+    let rod = RodMaterial {
+        linear_density: linear_density
+            .ok_or_else(|| missing("how heavy a rod is", "`density` or `linear_density`"))?,
+        axial: axial.ok_or_else(|| missing("how stiff a rod is", "`young` or `axial`"))?,
+        bending: bending.ok_or_else(|| missing("how a rod bends", "`young` or `rod_bending`"))?,
+        twist: twist.ok_or_else(|| missing("how a rod twists", "`young` or `rod_twist`"))?,
+    };
+    let computable = rod.linear_density.is_normal()
+        && rod.axial.is_normal()
+        && rod
+            .bending
+            .iter()
+            .chain([&rod.twist])
+            .all(|value| value.is_finite());
+    match computable {
+        true => Ok(rod),
+        false => Err(not_computable(
+            name,
+            place,
+            format!("a rod of it has {rod:?} in SI"),
+        )),
+    }
+}
+
+/// The coefficients of a solid.
+///
+/// # Errors
+/// If a value is missing.
+pub fn solid(material: &Material, name: &str, place: &Place) -> Result<SolidMaterial, Problem> {
+    let nothing = Material::default();
+    let preset = preset_of(material)?.unwrap_or(&nothing);
+    let young = material.young.or(preset.young);
+    let young = young.ok_or_else(|| missing(name, place, "how stiff a solid is", "`young`"))?;
+    let poisson = material.poisson.or(preset.poisson).unwrap_or(0.3);
+    if poisson >= 0.4999 {
+        return Err(Problem {
+            message: format!("material `{name}` cannot change its volume at all"),
+            place: place.clone(),
+            advice: format!("a solid needs a `poisson` below 0.4999, not {poisson}"),
+        });
+    }
+    Ok(SolidMaterial {
+        density: density(material, name, place)?,
+        young: young.0,
+        poisson,
+    })
+}
+
+/// Mass by volume (kg/m³).
+///
+/// # Errors
+/// If it is missing.
+pub fn density(material: &Material, name: &str, place: &Place) -> Result<f64, Problem> {
+    let preset = preset_of(material)?;
+    let density = material
+        .density
+        .or(preset.and_then(|preset| preset.density));
+    density
+        .map(|density| density.0)
+        .ok_or_else(|| missing(name, place, "how heavy it is", "`density`"))
+}
+
+fn missing(name: &str, place: &Place, what: &str, advice: &str) -> Problem {
+    Problem {
+        message: format!("material `{name}` does not say {what}"),
+        place: place.clone(),
+        advice: format!("add {advice}, or a preset that has it"),
+    }
+}
+
+fn not_computable(name: &str, place: &Place, advice: String) -> Problem {
+    Problem {
+        message: format!("material `{name}` has values that cannot be computed with"),
+        place: place.clone(),
+        advice,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,15 +322,54 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_is_a_complete_fabric_with_a_source() {
+    fn every_preset_has_a_source_and_makes_something() {
         let names: Vec<&str> = PRESET_MATERIALS.names().collect();
-        assert_eq!(names, ["cotton", "silk", "denim", "nylon"]);
-        for name in names {
-            let fabric = shell(&preset(name), name, &PLACE).unwrap();
-            assert!((0.01..1.0).contains(&fabric.area_density), "{name}");
-            assert!(fabric.membrane.determinant() > 0.0, "{name}");
-            assert!(preset(name).source.is_some(), "{name}");
+        for name in [
+            "cotton",
+            "silk",
+            "denim",
+            "rubber",
+            "steel",
+            "hair",
+            "nylon-rope",
+        ] {
+            assert!(names.contains(&name), "{name}");
         }
+        for name in names {
+            let material = preset(name);
+            assert!(material.source.is_some(), "{name}");
+            let shell = shell(&material, name, &PLACE);
+            let others =
+                rod(&material, name, &PLACE, [1e-3; 2]).and(solid(&material, name, &PLACE));
+            assert!(shell.is_ok() || others.is_ok(), "{name}");
+            if let Ok(fabric) = shell {
+                assert!((0.01..1.0).contains(&fabric.area_density), "{name}");
+                assert!(fabric.membrane.determinant() > 0.0, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rod_is_an_elliptic_bar() {
+        let bar = rod(&preset("steel"), "wire", &PLACE, [1e-3; 2]).unwrap();
+        // E π r², E π r⁴/4, G π r⁴/2 with G = E/2.6.
+        assert!((bar.axial / (210e9 * PI * 1e-6) - 1.0).abs() < 1e-12);
+        assert!((bar.bending[0] / (210e9 * PI * 1e-12 / 4.0) - 1.0).abs() < 1e-12);
+        assert!((bar.twist / (210e9 / 2.6 * PI * 1e-12 / 2.0) - 1.0).abs() < 1e-12);
+        assert!((bar.linear_density / (7850.0 * PI * 1e-6) - 1.0).abs() < 1e-12);
+        let ribbon = rod(&preset("steel"), "ribbon", &PLACE, [2e-3, 1e-3]).unwrap();
+        // Four times as stiff along the longer axis, as a²/b².
+        assert!((ribbon.bending[0] / ribbon.bending[1] - 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_solid_must_be_able_to_change_its_volume() {
+        let own = Material {
+            poisson: Some(0.5),
+            ..preset("steel")
+        };
+        let problem = solid(&own, "block", &PLACE).unwrap_err();
+        assert!(problem.advice.contains("0.4999"), "{}", problem.advice);
     }
 
     #[test]

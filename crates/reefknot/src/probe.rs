@@ -21,9 +21,9 @@ pub struct Probe {
 
 #[derive(Clone, Copy, Debug)]
 enum What {
-    Position(usize),
-    Displacement(usize),
-    Velocity(usize),
+    Position(usize, usize),
+    Displacement(usize, usize),
+    Velocity(usize, usize),
     PinForce(usize),
     Energy(EnergyKind),
     MaxStretch(usize),
@@ -37,19 +37,20 @@ pub(crate) fn build(
 ) -> Option<Probe> {
     let objects: Vec<&str> = model.objects.iter().map(|o| o.name.as_str()).collect();
     let mut vertex = |point: &tables::Point| {
-        let object = &model.objects[builder.find("object", &point.object, &objects)?];
-        if point.vertex.value >= object.nodes.len() as u64 {
-            let message = format!("`{}` has no vertex {}", object.name, point.vertex.value);
-            let advice = format!("its vertices are 0 to {}", object.nodes.len() - 1);
+        let index = builder.find("object", &point.object, &objects)?;
+        let (name, count) = (objects[index], model.objects[index].mesh.points.len());
+        if point.vertex.value >= count as u64 {
+            let message = format!("`{name}` has no vertex {}", point.vertex.value);
+            let advice = format!("its vertices are 0 to {}", count - 1);
             builder.problem(&point.vertex.place, message, advice);
             return None;
         }
-        Some(object.nodes.start + point.vertex.value as usize)
+        Some((index, point.vertex.value as usize))
     };
     let what = match &item.value.measure {
-        Measure::Position(point) => What::Position(vertex(point)?),
-        Measure::Displacement(point) => What::Displacement(vertex(point)?),
-        Measure::Velocity(point) => What::Velocity(vertex(point)?),
+        Measure::Position(point) => vertex(point).map(|(o, v)| What::Position(o, v))?,
+        Measure::Displacement(point) => vertex(point).map(|(o, v)| What::Displacement(o, v))?,
+        Measure::Velocity(point) => vertex(point).map(|(o, v)| What::Velocity(o, v))?,
         Measure::PinForce(pin) => {
             let pins: Vec<&str> = model.pins.iter().map(|pin| pin.name.as_str()).collect();
             What::PinForce(builder.find("pin", pin, &pins)?)
@@ -69,8 +70,8 @@ impl Probe {
     #[must_use]
     pub fn columns(&self) -> Vec<String> {
         let unit = match self.what {
-            What::Position(_) | What::Displacement(_) => "m",
-            What::Velocity(_) => "m/s",
+            What::Position(..) | What::Displacement(..) => "m",
+            What::Velocity(..) => "m/s",
             What::PinForce(_) => "N",
             What::Energy(_) => "J",
             What::MaxStretch(_) => "1",
@@ -88,12 +89,17 @@ impl Probe {
     #[must_use]
     pub fn values(&self, model: &Model, state: &State, step: Option<&Step>) -> Vec<f64> {
         match self.what {
-            What::Position(node) => state.positions[node].to_array().to_vec(),
-            What::Displacement(node) => {
-                let moved = state.positions[node] - model.start.positions[node];
+            What::Position(object, vertex) => {
+                model.point(object, vertex, state).0.to_array().to_vec()
+            }
+            What::Displacement(object, vertex) => {
+                let start = model.objects[object].mesh.points[vertex];
+                let moved = model.point(object, vertex, state).0 - start;
                 moved.to_array().to_vec()
             }
-            What::Velocity(node) => state.velocities[node].to_array().to_vec(),
+            What::Velocity(object, vertex) => {
+                model.point(object, vertex, state).1.to_array().to_vec()
+            }
             What::PinForce(pin) => match step {
                 Some(step) => step.pin_force(model, pin).to_array().to_vec(),
                 None => vec![f64::NAN; 3],
@@ -110,9 +116,12 @@ impl Probe {
                 }]
             }
             What::MaxStretch(object) => {
-                let object = &model.objects[object];
-                let positions = &state.positions[object.nodes.clone()];
-                vec![object.membrane.max_stretch(positions)]
+                let bodies = model.bodies.iter().filter(|body| body.object == object);
+                let stretch = bodies.map(|body| {
+                    let positions = &state.positions[body.nodes.clone()];
+                    body.shell.membrane.max_stretch(positions)
+                });
+                vec![stretch.fold(f64::NAN, f64::max)]
             }
         }
     }

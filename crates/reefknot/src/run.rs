@@ -232,9 +232,15 @@ fn refuse_other_scene(scene: &Scene, model: &Model, folder: &RunFolder) -> Resul
         ..SceneRequest::default()
     });
     let stored = stored.map_err(|problems| refused(problems.to_string()))?;
-    if let Some(difference) = scene.difference(&stored) {
+    if let Some(difference) = scene.with_texts(&model.renamed).difference(&stored) {
         return Err(refused(format!(
             "{path} holds another run: {difference}; only more frames and other threads can be changed with --resume"
+        )));
+    }
+    let other_input = folder.other_input(&model.inputs);
+    if let Some(name) = other_input.map_err(|error| refused(error.to_string()))? {
+        return Err(refused(format!(
+            "{path} holds another run: `{name}` has changed since; only more frames and other threads can be changed with --resume"
         )));
     }
     let clock = crate::build::clock(&stored).map_err(|problems| refused(problems.to_string()))?;
@@ -255,7 +261,8 @@ fn begin(
     folder: &RunFolder,
 ) -> Result<ResumePoint, IoError> {
     folder.prepare()?;
-    folder.write_text("scene.toml", &scene.to_toml())?;
+    folder.write_inputs(&model.inputs)?;
+    folder.write_text("scene.toml", &scene.with_texts(&model.renamed).to_toml())?;
     folder.write_topology(model)?;
     let point = resume::find(folder, model)?;
     let manifest = manifest(scene, model, options, folder, &point);
@@ -304,6 +311,8 @@ fn manifest(
         "frames": model.clock.frames,
         "start_frame": scene.tables.time.start_frame,
         "objects": model.objects.iter().map(|object| &object.name).collect::<Vec<_>>(),
+        "kinds": model.objects.iter().map(|object| object.kind.word()).collect::<Vec<_>>(),
+        "inputs": model.inputs.iter().map(|input| &input.name).collect::<Vec<_>>(),
     });
     if let (Json::Object(manifest), Json::Object(facts)) = (&mut manifest, facts) {
         manifest.extend(facts);

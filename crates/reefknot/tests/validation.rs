@@ -221,7 +221,7 @@ at = { group = \"top\" }
             "material.sheet.young=1e7",
         ];
         let sheet = Simulation::new(SHEET, &sets);
-        let object = &sheet.model.objects[0];
+        let body = &sheet.model.bodies[0];
         let rolled: Vec<DVec3> = sheet
             .state
             .positions
@@ -231,7 +231,7 @@ at = { group = \"top\" }
                 DVec3::new(radius * sine, p.y, radius * (1.0 - cosine))
             })
             .collect();
-        let bending = reefknot::energy::total_value(&object.hinges, &rolled);
+        let bending = reefknot::energy::total_value(&body.shell.hinges, &rolled);
         let rigidity = 1e7 * 1e-9 / 12.0;
         let expected = 0.5 * rigidity * length * 0.1 / (radius * radius);
         let ends = (cells - 1) as f64 / cells as f64;
@@ -271,7 +271,8 @@ at = { group = \"top\" }
         ];
         let mut sheet = Simulation::new(SHEET, &soft);
         let triangle = 17;
-        let [a, b, c] = sheet.model.objects[0].triangles[triangle].map(|corner| corner as usize);
+        let [a, b, c] =
+            sheet.model.objects[0].mesh.triangles[triangle].map(|corner| corner as usize);
         let x = &sheet.state.positions;
         // So soft that it flies straight, for one step of 10 ms.
         sheet.state.velocities[a] = (0.5 * (x[b] + x[c]) - x[a]) / 0.01;

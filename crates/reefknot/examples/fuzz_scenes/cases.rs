@@ -9,7 +9,6 @@ use reefknot::check;
 use reefknot::integrate::{self, Scratch};
 use reefknot::model::Model;
 use reefknot::scene::problem::Problems;
-use reefknot::scene::tables::ObjectKind;
 use reefknot::scene::{Scene, SceneRequest};
 
 use crate::{mutate, seeds};
@@ -23,11 +22,11 @@ const STUCK: Duration = Duration::from_secs(60);
 /// Longer reports than this bury what they say.
 const LONGEST_REPORT: usize = 40_000;
 
-/// Scenes of more vertices than this are read but not built.
-const MAX_VERTICES: u64 = 20_000;
+/// Scenes of more vertices than this are refused.
+const MAX_VERTICES: usize = 100_000;
 
-/// Scenes of more vertices than this are built in one case of [`LARGE_EVERY`].
-const LARGE: u64 = 1000;
+/// Scenes of more vertices than this are allowed in one case of [`LARGE_EVERY`].
+const LARGE: usize = 2000;
 
 const LARGE_EVERY: u64 = 40;
 
@@ -167,12 +166,11 @@ fn one(case: u64, request: &SceneRequest, tally: &mut Tally) {
             return note(case, &problems, request, tally);
         }
     };
-    let vertices = vertices(&scene);
-    if vertices > MAX_VERTICES || (vertices > LARGE && !case.is_multiple_of(LARGE_EVERY)) {
-        tally.accepted += 1;
-        return reread(case, &scene, request, tally);
-    }
-    let model = match Model::build(&scene) {
+    let most = match case.is_multiple_of(LARGE_EVERY) {
+        true => MAX_VERTICES,
+        false => LARGE,
+    };
+    let model = match Model::build_within(&scene, most) {
         Ok(model) => model,
         Err(problems) => {
             tally.rejected += 1;
@@ -182,20 +180,12 @@ fn one(case: u64, request: &SceneRequest, tally: &mut Tally) {
     tally.accepted += 1;
     tally.built += 1;
     reread(case, &scene, request, tally);
-    let _ = check::check_scene(&model);
+    let _ = check::check_scene(&scene, &model);
     if step_twice(&scene, &model) {
         tally.stepped += 1;
     } else {
         tally.steps_failed += 1;
     }
-}
-
-fn vertices(scene: &Scene) -> u64 {
-    let of_object = |kind: &ObjectKind| match kind {
-        ObjectKind::ClothGrid(grid) => grid.vertices.value.iter().product::<u64>(),
-    };
-    let objects = scene.tables.object.0.iter();
-    objects.map(|object| of_object(&object.value.kind)).sum()
 }
 
 /// Whether two steps could be taken.

@@ -215,6 +215,7 @@ pub(crate) fn request(seeds: &[String], seed: u64, case: u64) -> SceneRequest {
         text,
         quick: !random.one_in(3),
         sets,
+        ..SceneRequest::default()
     }
 }
 

@@ -100,6 +100,229 @@ measure = { max_stretch = "sheet" }
 "object.sheet.vertices.1" = 2
 "#;
 
+/// Every kind of object and collider, small, and every key of theirs that the shipped scenes leave out.
+const OBJECTS: &str = r#"time.duration = "0.2 s"
+[material.stuff]
+density = 1000
+young = "1 MPa"
+thickness = "1 mm"
+linear_density = "5 g/m"
+axial = "100 N"
+rod_bending = ["1e-4 N*m^2", 1e-5]
+rod_twist = 1e-5
+bending_ratio = 0.5
+[object.strip]
+kind = "cloth-strip"
+length = "30 cm"
+width = "5 cm"
+segments = 6
+triangles = "unstructured"
+material = "stuff"
+scale = [1, 2, 1]
+angular_velocity = [0, 0, "1 rad/s"]
+copies = { scatter = { count = 3, min = [0, 0, 0], max = [3, 3, 3], apart = "50 cm", turned = false, seed = 9 } }
+contact = { friction = 0.5, thickness = "2 mm", restitution = 0.1, cohesion = "1 mN", compliance = 1e-6 }
+[object.disc]
+kind = "cloth-disc"
+radius = "10 cm"
+edge = "4 cm"
+material = "stuff"
+[object.box]
+kind = "solid-box"
+size = [0.1, 0.1, 0.1]
+cells = [1, 2, 1]
+tetrahedra = "five"
+material = "stuff"
+copies = { array = { count = [2, 1, 2], spacing = [0.3, 0, "20 cm"] } }
+[object.beam]
+kind = "solid-beam"
+length = 0.3
+section = [0.1, 0.05]
+cells = 1
+tetrahedra = "six"
+material = "stuff"
+[object.ball]
+kind = "solid-ball"
+radius = "5 cm"
+edge = "4 cm"
+material = "stuff"
+[object.dome]
+kind = "solid-half-ball"
+radius = "5 cm"
+edge = "4 cm"
+material = "stuff"
+[object.ring]
+kind = "solid-ring"
+radius = "10 cm"
+tube_radius = "3 cm"
+edge = "3 cm"
+material = "stuff"
+[object.tube]
+kind = "solid-tube"
+radius = "5 cm"
+inner_radius = "3 cm"
+length = "10 cm"
+edge = "3 cm"
+material = "stuff"
+[object.rod]
+kind = "rod"
+length = "20 cm"
+vertices = 5
+radius = ["2 mm", "1 mm"]
+proximity_radius = "3 mm"
+material = "stuff"
+[object.helix]
+kind = "rod-helix"
+helix_radius = "2 cm"
+pitch = "-1 cm"
+length = "30 cm"
+vertices = 20
+radius = "1 mm"
+material = "stuff"
+[object.loop]
+kind = "rod-ring"
+ring_radius = "5 cm"
+vertices = 12
+radius = "1 mm"
+material = "stuff"
+[object.spline]
+kind = "rod-spline"
+points = [[0, 0, 0], [0.1, 0, 0], [0.1, 0.1, 0.05]]
+closed = true
+vertices = 9
+radius = "1 mm"
+material = "stuff"
+[object.knot]
+kind = "reef-knot"
+length = "50 cm"
+vertices = 60
+radius = "6 mm"
+material = "stuff"
+[object.hair]
+kind = "groom"
+on = "cone"
+density = "500 1/m^2"
+length = "5 cm"
+length_variation = 0.1
+vertices = 8
+curl_radius = "2 mm"
+curl_pitch = "3 cm"
+direction = [0, 0, -1]
+lean = 0.5
+stray = "5 deg"
+spacing = "2 mm"
+seed = 3
+radius = "50 um"
+material = "stuff"
+[object.embedded]
+kind = "embedded"
+surface = { kind = "sphere", radius = "5 cm", edge = "3 cm" }
+cells = 3
+material = "stuff"
+[object.rigid]
+kind = "rigid"
+shape = { kind = "capsule", radius = "2 cm", length = "5 cm", edge = "2 cm" }
+mass = "100 g"
+motion = { velocity = [0, 0, "1 m/s"], center = [0, 0, 1], oscillation = { amplitude = [0.1, 0, 0], rotation = { angle = "10 deg" }, frequency = "2 Hz", phase = "30 deg" } }
+[collider.cone]
+kind = "cone"
+radius = "5 cm"
+height = "10 cm"
+edge = "3 cm"
+motion = { start = "50 ms", stop = "0.1 s", interpolation = "smooth", keyframes = [{ time = 0 }, { time = "0.1 s", position = [0, 0, 0.1], rotation = { axis = [1, 0, 0], angle = "2 turn" } }] }
+[collider.funnel]
+kind = "funnel"
+top_radius = "10 cm"
+bottom_radius = "3 cm"
+height = "10 cm"
+wall = "1 cm"
+[collider.stairs]
+kind = "stairs"
+steps = 2
+tread = 0.1
+rise = 0.05
+width = 0.2
+[collider.nail]
+kind = "nail"
+radius = "2 mm"
+length = "5 cm"
+head_radius = "5 mm"
+head_thickness = "1 mm"
+[pin.side]
+object = "disc"
+at = { side = { point = [0, 0, 0], normal = [1, 0, 0] } }
+start = "10 ms"
+motion = { angular_velocity = [0, 0, "1 turn/s"] }
+[pin.sphere]
+object = "strip"
+at = { sphere = { center = [0, 0, 0], radius = "2 m" } }
+[pin.end]
+object = "rod"
+at = { end = "last" }
+[clamp.first]
+object = "rod"
+end = "first"
+twist = { rate = "1 rad/s", start = 0, stop = "1 s", interpolation = "linear", keyframes = [{ time = 0, angle = 0 }] }
+motion = { velocity = ["1 cm/s", 0, 0] }
+release = "0.1 s"
+[load.tip]
+object = "disc"
+at = { group = "rim" }
+force = [0, 0, "1 mN"]
+moment = [0, 0, "1e-4 N*m"]
+start = "10 ms"
+ramp = "20 ms"
+stop = "0.1 s"
+[attachment.tie]
+object = "disc"
+at = { group = "rim" }
+to = "box"
+reach = "1 m"
+stiffness = "10 N/m"
+release = "1 s"
+[stitch.seam]
+from = { object = "strip", at = { group = "left" } }
+to = { object = "strip", at = { group = "right" } }
+stiffness = "1 kN/m"
+length = "1 mm"
+close = "0.1 s"
+[contact]
+friction = 0.4
+restitution = 0.2
+cohesion = 0
+compliance = 0
+pairs = [{ between = ["box", "cone"], friction = 0.3, thickness = "1 mm", restitution = 0, cohesion = "1 mN", compliance = 0 }]
+"#;
+
+/// Meshes from files.
+const MESHES: &str = r#"time.duration = "0.2 s"
+[material.stuff]
+density = 1000
+young = "1 MPa"
+thickness = "1 mm"
+[object.cloth]
+kind = "cloth-mesh"
+file = "bunny.obj"
+unit = "mm"
+up = "y"
+weld = "1 um"
+warp = [0, 1, 0]
+material = "stuff"
+[object.solid]
+kind = "solid-mesh"
+file = "bunny_coarse.msh"
+material = "stuff"
+[object.curves]
+kind = "rod-mesh"
+file = "curves.obj"
+radius = "1 mm"
+material = "stuff"
+[collider.body]
+kind = "mesh"
+file = "body.ply"
+motion = { sequence = { file = "body.####.ply", first = 3, frame_rate = 30, offset = "1 s", interpolation = "smooth", unit = "cm", up = "y" } }
+"#;
+
 /// Every unit, as the value of a parameter.
 const UNITS: &str = r#"time = { duration = "2 s", h = "10 ms" }
 [parameters]
@@ -176,7 +399,7 @@ material = "a"
 
 /// The texts that cases are mutated from.
 pub(crate) fn seeds() -> Vec<String> {
-    let mut seeds: Vec<String> = [EVERY_KEY, UNITS, EXPRESSIONS, SMALL]
+    let mut seeds: Vec<String> = [EVERY_KEY, OBJECTS, MESHES, UNITS, EXPRESSIONS, SMALL]
         .map(str::to_owned)
         .to_vec();
     for scene in shipped::all() {

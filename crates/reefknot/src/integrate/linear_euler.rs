@@ -9,6 +9,7 @@ use super::{Scratch, Step, StepError};
 use crate::certify;
 use crate::energy::linearize::linearize;
 use crate::model::Model;
+use crate::model::kinematics::Held;
 use crate::report::Phases;
 use crate::state::{State, flat};
 
@@ -22,28 +23,33 @@ pub(super) fn step(model: &Model, from: &State, scratch: &mut Scratch) -> Result
     let mut watch = Stopwatch::start();
 
     // 2. A v = f, linearised at the start; contacts (1, 3) come with collision detection.
-    let held = model.held(model.clock.time(from.step));
+    let held = model.held(from);
     linearize(model, from, h, scratch);
     phases.assemble = watch.lap();
 
-    // 4. v, with held nodes at rest.
-    let velocities = solve(model, scratch, &held)?;
+    // 4. v, that of held nodes as told.
+    let velocities = solve(model, from, scratch, &held)?;
     phases.linear = watch.lap();
 
     // 5. The motion, which nothing stands in the way of yet.
-    let to = advance(model, from, velocities, &held, h);
+    let to = advance(from, velocities, &held, h);
     refuse_broken(model, &to)?;
 
     // 6. What the step says of itself.
-    let mut step = certify::certify(model, from, to, scratch, &held);
+    let mut step = certify::certify(model, from, to, scratch, &held.is_held);
     refuse_overflow(model, &step)?;
     phases.certify = watch.lap();
     step.report.phases_s = phases;
     Ok(step)
 }
 
-/// Solves A v = f for the free nodes; held ones keep their place.
-fn solve(model: &Model, scratch: &mut Scratch, held: &[bool]) -> Result<Vec<DVec3>, StepError> {
+/// Solves A v = f for the free nodes; held ones go where they are told.
+fn solve(
+    model: &Model,
+    from: &State,
+    scratch: &mut Scratch,
+    held: &Held,
+) -> Result<Vec<DVec3>, StepError> {
     let Scratch {
         system,
         held_system,
@@ -51,13 +57,13 @@ fn solve(model: &Model, scratch: &mut Scratch, held: &[bool]) -> Result<Vec<DVec
         impulse,
         ..
     } = scratch;
-    for ((object, whole), isolated) in model
-        .objects
+    for ((body, whole), isolated) in model
+        .bodies
         .iter()
         .zip(&system.bodies)
         .zip(&mut held_system.bodies)
     {
-        let held = &held[object.nodes.clone()];
+        let held = &held.is_held[body.nodes.clone()];
         isolated.matrix.values.copy_from_slice(&whole.matrix.values);
         if held.contains(&true) {
             isolated.matrix.isolate(held, 1.0);
@@ -65,29 +71,46 @@ fn solve(model: &Model, scratch: &mut Scratch, held: &[bool]) -> Result<Vec<DVec
     }
     factor
         .factorize(held_system)
-        .map_err(|error| StepError::linear(&model.objects[error.body].name, error.source))?;
+        .map_err(|error| StepError::linear(model, &model.bodies[error.body], error.source))?;
     let mut velocities = flat(impulse);
-    for (components, _) in velocities
-        .chunks_exact_mut(3)
-        .zip(held)
-        .filter(|(_, held)| **held)
-    {
-        components.fill(0.0);
+    let told = told_velocities(model, from, held);
+    // What held nodes do to free ones: A_fp v_p moves to the right-hand side.
+    if told.iter().any(|(_, velocity)| *velocity != DVec3::ZERO) {
+        let mut moving = vec![0.0; velocities.len()];
+        for (node, velocity) in &told {
+            velocity.write_to_slice(&mut moving[3 * node..]);
+        }
+        let mut pull = vec![0.0; velocities.len()];
+        system.multiply(&moving, &mut pull);
+        for (f, pull) in velocities.iter_mut().zip(pull) {
+            *f -= pull;
+        }
+    }
+    for (node, velocity) in &told {
+        velocity.write_to_slice(&mut velocities[3 * node..]);
     }
     factor.solve_in_place(&mut velocities);
     Ok(velocities.chunks_exact(3).map(DVec3::from_slice).collect())
 }
 
+/// The velocities that bring held nodes to where they are told (m/s).
+fn told_velocities(model: &Model, from: &State, held: &Held) -> Vec<(usize, DVec3)> {
+    let h = model.clock.h();
+    let velocity = |target: DVec3, node: usize| (target - from.positions[node]) / h;
+    let targets = held.targets.iter();
+    targets
+        .map(|(node, target)| (*node, velocity(*target, *node)))
+        .collect()
+}
+
 /// The state that these velocities lead to.
-fn advance(model: &Model, from: &State, velocities: Vec<DVec3>, held: &[bool], h: f64) -> State {
-    let positions = from.positions.iter().zip(&velocities).zip(held).enumerate();
-    let positions = positions
-        .map(|(node, ((position, velocity), held))| match held {
-            // Where it started: bits do not drift.
-            true => model.start.positions[node],
-            false => *position + h * *velocity,
-        })
-        .collect();
+fn advance(from: &State, velocities: Vec<DVec3>, held: &Held, h: f64) -> State {
+    let moving = from.positions.iter().zip(&velocities);
+    let mut positions: Vec<DVec3> = moving.map(|(x, v)| *x + h * *v).collect();
+    for (node, target) in &held.targets {
+        // Not x + h v: bits do not drift.
+        positions[*node] = *target;
+    }
     State {
         step: from.step + 1,
         positions,
@@ -111,14 +134,16 @@ fn refuse_broken(model: &Model, state: &State) -> Result<(), StepError> {
             what,
         });
     }
-    for object in &model.objects {
-        let positions = &state.positions[object.nodes.clone()];
-        if let Some((element, ratio)) = object.membrane.smallest_area_ratio(positions)
+    for body in &model.bodies {
+        let positions = &state.positions[body.nodes.clone()];
+        if let Some((element, ratio)) = body.shell.membrane.smallest_area_ratio(positions)
             && ratio < COLLAPSED
         {
+            let object = &model.objects[body.object];
+            let copy = (body.nodes.start - object.nodes().start) / body.nodes.len();
             return Err(StepError::Collapsed {
                 object: object.name.clone(),
-                element,
+                element: copy * body.shell.triangles.len() + element,
                 ratio,
             });
         }

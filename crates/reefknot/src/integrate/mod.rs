@@ -11,7 +11,7 @@ use reefknot_contact::system::{System, SystemFactor};
 use crate::energy::Energy;
 use crate::energy::assemble::ElementBuffer;
 use crate::energy::wind::WindLoad;
-use crate::model::Model;
+use crate::model::{Body, Model};
 use crate::report::StepReport;
 use crate::scene::tables::Integrator;
 use crate::state::State;
@@ -62,17 +62,22 @@ pub enum StepError {
 }
 
 impl StepError {
-    /// A failed factorization in the words of users, who know vertices: an object is a body, and
-    /// its vertices are the nodes of that body.
-    pub(crate) fn linear(object: &str, error: FactorError) -> StepError {
+    /// A failed factorization in the words of users, who know objects and their vertices.
+    pub(crate) fn linear(model: &Model, body: &Body, error: FactorError) -> StepError {
+        let object = &model.objects[body.object];
+        let first = body.nodes.start - object.nodes().start;
         let reason = match error {
             FactorError::NotPositiveDefinite { node } => {
-                format!("it is not positive definite at vertex {node}")
+                format!("it is not positive definite at vertex {}", first + node)
             }
             FactorError::NotFinite { row, column } if row == column => {
-                format!("it has an entry that is no finite number at vertex {row}")
+                format!(
+                    "it has an entry that is no finite number at vertex {}",
+                    first + row
+                )
             }
             FactorError::NotFinite { row, column } => {
+                let (row, column) = (first + row, first + column);
                 format!(
                     "it has an entry that is no finite number between vertices {column} and {row}"
                 )
@@ -80,7 +85,7 @@ impl StepError {
             FactorError::OutOfMemory => "there is not enough memory".to_owned(),
         };
         StepError::Linear {
-            object: object.to_owned(),
+            object: object.name.clone(),
             reason,
         }
     }
@@ -101,10 +106,15 @@ impl Step {
     /// The force of a pin on its object (N).
     #[must_use]
     pub fn pin_force(&self, model: &Model, pin: usize) -> DVec3 {
-        let nodes = &model.pins[pin].nodes;
+        let pin = &model.pins[pin];
+        let nodes = model.objects[pin.object].nodes();
+        let is_pinned = |node: usize| {
+            let vertex = node.wrapping_sub(nodes.start) as u32;
+            nodes.contains(&node) && pin.vertices.binary_search(&vertex).is_ok()
+        };
         self.pin_forces
             .iter()
-            .filter(|(node, _)| nodes.binary_search(node).is_ok())
+            .filter(|(node, _)| is_pinned(*node))
             .map(|(_, force)| *force)
             .sum()
     }
@@ -120,6 +130,8 @@ pub struct Scratch {
     pub(crate) membranes: Vec<ElementBuffer<3>>,
     pub(crate) hinges: Vec<ElementBuffer<4>>,
     pub(crate) winds: Vec<WindLoad>,
+    /// Forces of loads on nodes (N).
+    pub(crate) loads: Vec<(usize, DVec3)>,
     /// f: momentum and impulses at the linearisation (N s).
     pub(crate) impulse: Vec<DVec3>,
     /// Gradient of the elastic energy at the start of the step (N).
@@ -133,32 +145,35 @@ impl Scratch {
     /// If there is not enough memory for the factorization.
     pub fn new(model: &Model) -> Result<Scratch, StepError> {
         let matrices = || {
-            let objects = model.objects.iter();
-            objects.map(|object| BlockSparse::zeros(object.pattern.clone()))
+            let bodies = model.bodies.iter();
+            bodies.map(|body| BlockSparse::zeros(body.shell.pattern.clone()))
         };
         let factors: Result<Vec<Factor>, StepError> = model
-            .objects
+            .bodies
             .iter()
-            .map(|object| {
-                Factor::new(object.symbolic.clone())
-                    .map_err(|error| StepError::linear(&object.name, error))
+            .map(|body| {
+                Factor::new(body.shell.symbolic.clone())
+                    .map_err(|error| StepError::linear(model, body, error))
             })
             .collect();
         let nodes = model.masses.len();
-        let objects = || model.objects.iter();
+        let shells = || model.bodies.iter().map(|body| &*body.shell);
         Ok(Scratch {
             system: System::new(matrices()),
             held_system: System::new(matrices()),
             factor: SystemFactor::new(factors?),
-            membranes: objects()
-                .map(|object| ElementBuffer::new(object.membrane.stencils()))
+            membranes: shells()
+                .map(|shell| ElementBuffer::new(shell.membrane.stencils()))
                 .collect(),
-            hinges: objects()
-                .map(|object| ElementBuffer::new(object.hinges.stencils()))
+            hinges: shells()
+                .map(|shell| ElementBuffer::new(shell.hinges.stencils()))
                 .collect(),
-            winds: objects()
-                .map(|object| WindLoad::new(&object.triangles, object.nodes.len()))
+            winds: model
+                .bodies
+                .iter()
+                .map(|body| WindLoad::new(&body.shell.triangles, body.nodes.len()))
                 .collect(),
+            loads: Vec::new(),
             impulse: vec![DVec3::ZERO; nodes],
             gradient: vec![DVec3::ZERO; nodes],
         })

@@ -10,9 +10,12 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use glam::DVec3;
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::IoError;
 use super::atomic::{final_name, remove_leftovers, write_atomically};
+use super::frame::{frame_file, topology_file};
+use super::input::{INPUTS, Input};
 use super::tensors::TensorFile;
 use crate::integrate::Step;
 use crate::model::Model;
@@ -173,6 +176,7 @@ impl RunFolder {
     pub fn clear(&self) -> Result<(), IoError> {
         let removing = self.file(REMOVING);
         File::create(&removing).map_err(|error| IoError::write(&removing, error))?;
+        self.clear_inputs()?;
         for name in OWN_FILES {
             remove_if_there(&self.file(name))?;
         }
@@ -188,6 +192,63 @@ impl RunFolder {
             let _ = fs::remove_dir(&folder);
         }
         remove_if_there(&removing)
+    }
+
+    /// Removes the copies of files that the manifest names.
+    fn clear_inputs(&self) -> Result<(), IoError> {
+        let folder = self.file(INPUTS);
+        let manifest = self.manifest().unwrap_or_default();
+        let names = manifest["inputs"].as_array().into_iter().flatten();
+        for name in names.filter_map(|name| name.as_str()) {
+            // A name with a folder in it was not written by a run.
+            if Path::new(name).file_name().is_some_and(|file| file == name) {
+                remove_if_there(&folder.join(name))?;
+            }
+        }
+        if folder.is_dir() {
+            remove_leftovers(&folder)?;
+        }
+        let _ = fs::remove_dir(&folder);
+        Ok(())
+    }
+
+    /// Keeps copies of the files that a scene was built from.
+    ///
+    /// # Errors
+    /// If one cannot be read any more, or not be written.
+    pub fn write_inputs(&self, inputs: &[Input]) -> Result<(), IoError> {
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        let folder = self.file(INPUTS);
+        fs::create_dir_all(&folder).map_err(|error| IoError::write(&folder, error))?;
+        for input in inputs {
+            let path = folder.join(&input.name);
+            if !fs::read(&path).is_ok_and(|stored| xxh3_128(&stored) == input.digest) {
+                write_atomically(&path, &input.bytes()?, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first of these files whose stored copy is another one; copies that are missing do not count.
+    ///
+    /// # Errors
+    /// If a copy is there but cannot be read.
+    pub fn other_input(&self, inputs: &[Input]) -> Result<Option<String>, IoError> {
+        for input in inputs {
+            let path = self.file(INPUTS).join(&input.name);
+            match fs::read(&path) {
+                Ok(stored) if xxh3_128(&stored) != input.digest => {
+                    return Ok(Some(input.name.clone()));
+                }
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(IoError::read(&path, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
     }
 
     /// Makes the folders, and removes halves of files that a crash has left.
@@ -370,7 +431,7 @@ fn numbered_name(folder: &str, number: u64) -> String {
 /// Whether a run writes an entry of this name into its folder.
 fn is_own(name: &str) -> bool {
     let name = final_name(name);
-    name == "inputs" || OWN_FILES.contains(&name) || NUMBERED.contains(&name)
+    name == INPUTS || OWN_FILES.contains(&name) || NUMBERED.contains(&name)
 }
 
 fn remove_if_there(path: &Path) -> Result<(), IoError> {
@@ -380,57 +441,6 @@ fn remove_if_there(path: &Path) -> Result<(), IoError> {
         }
         _ => Ok(()),
     }
-}
-
-/// The parts that do not change, in memory: `NAME/triangles` and `NAME/start_points`.
-#[must_use]
-pub fn topology_file(model: &Model) -> TensorFile {
-    let mut file = TensorFile::new();
-    for object in &model.objects {
-        let corners: Vec<i32> = object
-            .triangles
-            .as_flattened()
-            .iter()
-            .map(|corner| *corner as i32)
-            .collect();
-        let shape = [object.triangles.len(), 3];
-        file.put_i32(&format!("{}/triangles", object.name), &shape, corners);
-        let start = &model.start.positions[object.nodes.clone()];
-        let name = format!("{}/start_points", object.name);
-        file.put_f64(&name, &[start.len(), 3], flat(start));
-    }
-    file
-}
-
-/// A frame in memory: `NAME/points`, `NAME/velocities`, and the forces of pins.
-#[must_use]
-pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFile {
-    let mut file = TensorFile::new();
-    file.set_metadata("step", &state.step.to_string());
-    file.set_metadata("time", &model.clock.time(state.step).to_string());
-    for object in &model.objects {
-        let points = &state.positions[object.nodes.clone()];
-        let velocities = &state.velocities[object.nodes.clone()];
-        let shape = [points.len(), 3];
-        file.put_f64(&format!("{}/points", object.name), &shape, flat(points));
-        let velocities = flat(velocities).iter().map(|v| *v as f32).collect();
-        file.put_f32(&format!("{}/velocities", object.name), &shape, velocities);
-    }
-    let forces = step.map_or(&[][..], |step| &step.pin_forces);
-    let mut places = Vec::with_capacity(2 * forces.len());
-    for (node, _) in forces {
-        let index = model
-            .objects
-            .iter()
-            .position(|object| object.nodes.contains(node));
-        let index = index.unwrap_or(0);
-        places.push(index as i32);
-        places.push((node - model.objects[index].nodes.start) as i32);
-    }
-    let vectors: Vec<DVec3> = forces.iter().map(|(_, force)| *force).collect();
-    file.put_i32("pin/vertices", &[forces.len(), 2], places);
-    file.put_f64("pin/force", &[forces.len(), 3], flat(&vectors));
-    file
 }
 
 /// A text file that only grows.

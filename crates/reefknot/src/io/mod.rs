@@ -9,7 +9,9 @@
 pub mod atomic;
 pub mod export;
 pub mod folder;
+pub mod frame;
 pub mod import;
+pub mod input;
 pub mod stored;
 pub mod tensors;
 
@@ -90,7 +92,7 @@ impl IoError {
 }
 
 /// The system's message without the error number, which means nothing to most readers.
-fn plain(error: &std::io::Error) -> String {
+pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_string(),

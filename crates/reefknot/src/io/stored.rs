@@ -45,14 +45,11 @@ impl StoredRun {
         let topology = TensorFile::read(&folder.file("topology.safetensors"))?;
         let mut objects = Vec::new();
         for name in names.iter().filter_map(|name| name.as_str()) {
-            let (_, corners) = topology.i32(&format!("{name}/triangles"))?;
             objects.push(ObjectTopology {
                 name: name.to_owned(),
-                triangles: corners
-                    .chunks_exact(3)
-                    .map(|corner| [corner[0] as u32, corner[1] as u32, corner[2] as u32])
-                    .collect(),
-                ..ObjectTopology::default()
+                triangles: elements(&topology, &format!("{name}/triangles"))?,
+                edges: elements(&topology, &format!("{name}/edges"))?,
+                tetrahedra: elements(&topology, &format!("{name}/tetrahedra"))?,
             });
         }
         let scene = manifest["scene"]
@@ -115,4 +112,17 @@ impl StoredRun {
         };
         self.objects.iter().map(load_object).collect()
     }
+}
+
+/// The elements of an object; none if the file has none of that kind.
+fn elements<const N: usize>(file: &TensorFile, name: &str) -> Result<Vec<[u32; N]>, IoError> {
+    if !file.names().any(|other| other == name) {
+        return Ok(Vec::new());
+    }
+    let (_, corners) = file.i32(name)?;
+    let (elements, _) = corners.as_chunks::<N>();
+    Ok(elements
+        .iter()
+        .map(|element| element.map(|vertex| vertex as u32))
+        .collect())
 }

@@ -200,30 +200,38 @@ pub struct Defect {
     pub count: usize,
 }
 
+impl Defect {
+    /// What is wrong and where, without what to do.
+    #[must_use]
+    pub fn says(&self) -> String {
+        use DefectKind as Kind;
+        let [x, y, z] = self.at.to_array().map(short);
+        let place = match self.what {
+            Kind::NoTriangles | Kind::NoTetrahedra | Kind::NoCurves => String::new(),
+            _ => format!(" at ({x}, {y}, {z})"),
+        };
+        let others = match self.count {
+            0 | 1 => String::new(),
+            count => format!(" (one of {count})"),
+        };
+        format!("{}{place} {}{others}", self.element, self.what.statement())
+    }
+}
+
 impl fmt::Display for Defect {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use DefectKind as Kind;
-        formatter.write_str(&self.element)?;
-        if !matches!(
-            self.what,
-            Kind::NoTriangles | Kind::NoTetrahedra | Kind::NoCurves
-        ) {
-            let [x, y, z] = self.at.to_array().map(short);
-            write!(formatter, " at ({x}, {y}, {z})")?;
-        }
-        write!(formatter, " {}", self.what.statement())?;
-        if self.count > 1 {
-            write!(formatter, " (one of {})", self.count)?;
-        }
-        write!(formatter, ": {}", self.advice)
+        write!(formatter, "{}: {}", self.says(), self.advice)
     }
 }
 
 /// A number to five digits.
 fn short(value: f64) -> String {
-    let rounded = format!("{value:.4e}").parse().unwrap_or(value);
-    // Without the sign of −0.
-    format!("{}", rounded + 0.0)
+    let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
+    match rounded == 0.0 || (1e-6..1e9).contains(&rounded.abs()) {
+        // Without the sign of −0.
+        true => format!("{}", rounded + 0.0),
+        false => format!("{rounded:e}"),
+    }
 }
 
 /// What is wrong with a mesh for a use: first what refuses it, then warnings, by kind, each in the order of the mesh.

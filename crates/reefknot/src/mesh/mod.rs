@@ -81,6 +81,61 @@ impl Mesh {
         self.curves.iter().flat_map(Curve::edges).collect()
     }
 
+    /// The first of `parts` equal parts that follow each other.
+    #[must_use]
+    pub fn first_part(&self, parts: usize) -> Mesh {
+        let parts = parts.max(1);
+        let points = self.points[..self.points.len() / parts].to_vec();
+        let count = points.len() as u32;
+        let group = |group: &Group| {
+            let vertices = group.vertices.iter().copied();
+            Group::new(
+                group.name.clone(),
+                vertices.filter(|vertex| *vertex < count).collect(),
+            )
+        };
+        Mesh {
+            triangles: self.triangles[..self.triangles.len() / parts].to_vec(),
+            tetrahedra: self.tetrahedra[..self.tetrahedra.len() / parts].to_vec(),
+            curves: self.curves[..self.curves.len() / parts].to_vec(),
+            groups: self.groups.iter().map(group).collect(),
+            points,
+        }
+    }
+
+    /// The diagonal of the box around all points (m).
+    #[must_use]
+    pub fn diagonal(&self) -> f64 {
+        let Some(first) = self.points.first() else {
+            return 0.0;
+        };
+        let low = self
+            .points
+            .iter()
+            .fold(*first, |low, point| low.min(*point));
+        let high = self
+            .points
+            .iter()
+            .fold(*first, |high, point| high.max(*point));
+        low.distance(high)
+    }
+
+    /// Names the ends of all open curves: "first", "last" and "ends".
+    pub fn name_curve_ends(&mut self) {
+        let open = || self.curves.iter().filter(|curve| !curve.closed);
+        let first: Vec<u32> = open().map(|curve| curve.first).collect();
+        let last: Vec<u32> = open().map(|curve| curve.first + curve.count - 1).collect();
+        if first.is_empty() {
+            return;
+        }
+        let ends = first.iter().chain(&last).copied().collect();
+        self.groups
+            .retain(|group| !["first", "last", "ends"].contains(&group.name.as_str()));
+        self.groups.push(Group::new("first", first));
+        self.groups.push(Group::new("last", last));
+        self.groups.push(Group::new("ends", ends));
+    }
+
     /// The triangles laid flat, each in its own plane with x along the warp (m).
     #[must_use]
     pub fn rest_triangles(&self, warp: DVec3) -> Vec<[DVec2; 3]> {

@@ -47,6 +47,7 @@ macro_rules! table {
                 reader: &mut $crate::scene::read::Reader<'_>,
             ) -> Option<Self> {
                 let shape = Self::table_shape();
+                #[allow(unused_mut, unused_variables, reason = "a table may consist of parts alone")]
                 let mut keys = shape.keys.iter();
                 $( let $key = $crate::scene::read::read_field::<$type>(view, keys.next()?, reader); )*
                 $( $( let $part = <$part_type as $crate::scene::read::Fields>::read_fields(view, reader); )* )?

@@ -17,6 +17,8 @@ pub mod tree;
 pub mod values;
 pub mod write;
 
+use std::path::PathBuf;
+
 use problem::{Place, Problem, Problems, Sources};
 use read::{Fields, Reader};
 use tables::SceneTables;
@@ -38,6 +40,8 @@ pub struct Scene {
     pub tree: Table,
     /// The texts it was read from, for later messages.
     pub sources: Sources,
+    /// The folder that paths are from.
+    pub folder: PathBuf,
 }
 
 /// What to read.
@@ -53,6 +57,8 @@ pub struct SceneRequest {
     pub quick: bool,
     /// `KEY=VALUE` arguments, in order.
     pub sets: Vec<String>,
+    /// The folder that paths in the scene are from.
+    pub folder: PathBuf,
 }
 
 impl Scene {
@@ -96,6 +102,7 @@ impl Scene {
                 tables,
                 tree,
                 sources,
+                folder: request.folder.clone(),
             }),
             _ => Err(Problems::new(sources, problems)),
         }
@@ -112,6 +119,14 @@ impl Scene {
         // `time` is a table, or the scene would not have been read.
         let place = node.place.clone();
         let _ = self.tree.set("time.duration", &place, node);
+    }
+
+    /// The scene with other texts at these places.
+    #[must_use]
+    pub fn with_texts(&self, texts: &[(Place, String)]) -> Scene {
+        let mut scene = self.clone();
+        tree::replace_texts(&mut scene.tree, texts);
+        scene
     }
 
     /// The merged scene as TOML: run as it is, it gives the same simulation.

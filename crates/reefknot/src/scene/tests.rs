@@ -33,12 +33,15 @@ fn read(text: &str, sets: &[&str]) -> Result<Scene, Problems> {
         text: text.into(),
         quick: false,
         sets: sets.iter().map(|set| (*set).to_owned()).collect(),
+        ..SceneRequest::default()
     })
 }
 
 fn cloth(scene: &Scene) -> tables::ClothGrid {
-    let tables::ObjectKind::ClothGrid(grid) = &scene.tables.object.0[0].value.kind;
-    grid.clone()
+    match &scene.tables.object.0[0].value.kind {
+        tables::ObjectKind::ClothGrid(grid) => grid.clone(),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Replaces `from` by `to` in the scene and returns the reports.

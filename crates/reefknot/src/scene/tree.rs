@@ -413,3 +413,24 @@ impl Converter<'_> {
         Value::Integer(0)
     }
 }
+
+/// Replaces the texts that stand at these places.
+pub(super) fn replace_texts(table: &mut Table, texts: &[(Place, String)]) {
+    for entry in &mut table.entries {
+        replace_text(&mut entry.node, texts);
+    }
+}
+
+fn replace_text(node: &mut Node, texts: &[(Place, String)]) {
+    match &mut node.value {
+        Value::Text(text) => {
+            let known = texts.iter().find(|(place, _)| *place == node.place);
+            if let Some((_, other)) = known {
+                *text = other.clone();
+            }
+        }
+        Value::List(items) => items.iter_mut().for_each(|item| replace_text(item, texts)),
+        Value::Table(table) => replace_texts(table, texts),
+        _ => {}
+    }
+}

@@ -4,6 +4,7 @@ use super::problem::Place;
 use super::read::{Fields, Read, Reader, read_table};
 use super::shape::Shape;
 use super::tree::{Node, Value};
+use crate::units::parse_unit;
 
 impl Read for bool {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<bool> {
@@ -221,18 +222,42 @@ impl<T: Fields> Read for Named<T> {
     }
 }
 
-/// One value for both directions of a fabric, or `[warp, weft]`.
+/// `N` values, or one that stands for all: `[warp, weft]` of a fabric, the axes of a section.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WarpWeft<T>(pub [T; 2]);
+pub struct OneOr<T, const N: usize>(pub [T; N]);
 
-impl<T: Read + Copy> Read for WarpWeft<T> {
+impl<T: Read + Copy, const N: usize> Read for OneOr<T, N> {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         if matches!(node.value, Value::List(_)) {
-            return Read::read(node, reader).map(WarpWeft);
+            return Read::read(node, reader).map(OneOr);
         }
-        T::read(node, reader).map(|value| WarpWeft([value, value]))
+        T::read(node, reader).map(|value| OneOr([value; N]))
     }
     fn shape() -> Shape {
-        Shape::Either(vec![T::shape(), Shape::List(Box::new(T::shape()), Some(2))])
+        Shape::Either(vec![T::shape(), Shape::List(Box::new(T::shape()), Some(N))])
+    }
+}
+
+/// A unit of length by its name, such as "cm"; the value is its length in metres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LengthUnit(pub f64);
+
+impl Read for LengthUnit {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let unit = match &node.value {
+            Value::Text(text) => parse_unit(text).ok(),
+            _ => None,
+        };
+        let metre = parse_unit("m").ok()?.dimension;
+        let length = unit.filter(|unit| unit.dimension == metre && unit.si > 0.0);
+        if length.is_none() {
+            let message = format!("`{}` must be a unit of length", reader.path());
+            let advice = "write its name in quotes, such as \"m\", \"cm\", \"mm\" or \"in\"";
+            reader.problem(&node.place, message, advice);
+        }
+        length.map(|unit| LengthUnit(unit.si))
+    }
+    fn shape() -> Shape {
+        Shape::Text
     }
 }

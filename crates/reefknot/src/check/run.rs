@@ -1,139 +1,16 @@
-//! A second look: at a scene before it runs, and at a run after it was made.
+//! A second look at a run: everything that it has stored, and steps repeated from its checkpoints.
 
+use super::{Finding, Severity, finding};
 use crate::integrate::{self, Scratch};
 use crate::io::IoError;
-use crate::io::folder::{Contents, RunFolder, frame_file, topology_file};
+use crate::io::folder::{Contents, RunFolder};
+use crate::io::frame::{frame_file, topology_file};
 use crate::io::tensors::TensorFile;
-use crate::model::{Model, Object};
+use crate::model::Model;
 use crate::report::StepReport;
 use crate::resume::{ProbeLog, StepLog};
 use crate::scene::{Scene, SceneRequest};
 use crate::state::State;
-
-/// Something that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// How bad it is.
-    pub severity: Severity,
-    /// What it is, and what to do, in a sentence.
-    pub sentence: String,
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// As it should be.
-    Good,
-    /// Probably not meant.
-    Warning,
-    /// Wrong.
-    Wrong,
-}
-
-fn finding(severity: Severity, sentence: impl Into<String>) -> Finding {
-    Finding {
-        severity,
-        sentence: sentence.into(),
-    }
-}
-
-/// Looks for what a user probably did not mean.
-#[must_use]
-pub fn check_scene(model: &Model) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if model.objects.is_empty() {
-        findings.push(finding(Severity::Warning, "the scene has no object"));
-    }
-    for object in &model.objects {
-        check_object(model, object, &mut findings);
-    }
-    check_pins(model, &mut findings);
-    let h = model.clock.h();
-    if h > 0.1 {
-        let sentence = format!(
-            "the time step is {h} s: motion faster than that is lost; give a shorter `time.h`"
-        );
-        findings.push(finding(Severity::Warning, sentence));
-    }
-    findings
-}
-
-/// Orders of magnitude that real things have.
-fn check_object(model: &Model, object: &Object, findings: &mut Vec<Finding>) {
-    let name = &object.name;
-    let mut unusual = |value: f64, range: std::ops::Range<f64>, what: &str, unit: &str| {
-        if !range.contains(&value) {
-            findings.push(finding(
-                Severity::Warning,
-                format!("`{name}` has {what} of {value:.3e} {unit}: is the unit right?"),
-            ));
-        }
-    };
-    let positions = &model.start.positions[object.nodes.clone()];
-    let (mut low, mut high) = (positions[0], positions[0]);
-    for position in positions {
-        low = low.min(*position);
-        high = high.max(*position);
-    }
-    let material = &object.material;
-    unusual((high - low).length(), 1e-3..50.0, "a size", "m");
-    unusual(
-        material.area_density,
-        5e-3..3.0,
-        "an area density",
-        "kg/m^2",
-    );
-    unusual(
-        material.membrane.x_axis.x,
-        1.0..1e7,
-        "a membrane stiffness",
-        "N/m",
-    );
-    unusual(material.bending, 0.0..10.0, "a bending rigidity", "N*m");
-    let shortest = object
-        .triangles
-        .iter()
-        .flat_map(|[a, b, c]| [[a, b], [b, c], [c, a]])
-        .map(|[a, b]| positions[*a as usize].distance(positions[*b as usize]))
-        .fold(f64::INFINITY, f64::min);
-    if let Some(thickness) = material.thickness
-        && thickness > shortest
-    {
-        findings.push(finding(
-            Severity::Warning,
-            format!("`{name}` is {thickness} m thick, but its shortest edge has {shortest:.2e} m: use fewer vertices or a smaller `thickness`"),
-        ));
-    }
-}
-
-fn check_pins(model: &Model, findings: &mut Vec<Finding>) {
-    for (index, pin) in model.pins.iter().enumerate() {
-        let object = &model.objects[pin.object];
-        if pin.nodes.len() == object.nodes.len() {
-            let sentence = format!(
-                "`pin.{}` holds every vertex of `{}`: it will not move",
-                pin.name, object.name
-            );
-            findings.push(finding(Severity::Warning, sentence));
-        }
-        for other in &model.pins[..index] {
-            let shared = pin
-                .nodes
-                .iter()
-                .find(|node| other.nodes.binary_search(node).is_ok());
-            if let Some(node) = shared.filter(|_| pin.release != other.release) {
-                let vertex = node - object.nodes.start;
-                findings.push(finding(
-                    Severity::Warning,
-                    format!(
-                        "`pin.{}` and `pin.{}` hold vertex {vertex} of `{}` but let go at different times: the later one counts",
-                        other.name, pin.name, object.name
-                    ),
-                ));
-            }
-        }
-    }
-}
 
 /// Looks at everything that a run has stored, and repeats steps from its checkpoints.
 ///
@@ -153,6 +30,7 @@ pub fn check_run(path: &std::path::Path) -> Result<Vec<Finding>, String> {
     let request = SceneRequest {
         file: folder.file("scene.toml").display().to_string(),
         text,
+        folder: path.to_path_buf(),
         ..SceneRequest::default()
     };
     let scene = Scene::read(&request).map_err(|problems| problems.to_string())?;

@@ -1,0 +1,182 @@
+//! Grooms: rods that grow on another object and follow it.
+
+use glam::DVec3;
+
+use super::Builder;
+use super::kind::{carry_directors, curve_length, rods, surface};
+use super::object::ObjectItem;
+use super::place::vector;
+use crate::generate::groom::{self, Roots, Style};
+use crate::mesh::Mesh;
+use crate::model::{Exact, Kind, Movement, Object};
+use crate::scene::tables::Groom;
+
+impl Builder<'_> {
+    /// A groom on one of the objects that are built already.
+    pub(super) fn groom(
+        &mut self,
+        item: &ObjectItem,
+        table: &Groom,
+        built: &[Option<Object>],
+    ) -> Option<Object> {
+        let material = self.material_of(item);
+        let host = self.host(table, built);
+        let style = self.style(item, table);
+        let (material, host, style) = (material??, host?, style?);
+        let rods = rods(
+            &table.section,
+            &material.value,
+            &material.name,
+            &material.place,
+        );
+        let rods = self.noted(rods)?;
+        let host_object = built[host].as_ref()?;
+        let skin = groom::Surface {
+            points: &host_object.mesh.points,
+            triangles: &host_object.mesh.triangles,
+        };
+        let place = &table.vertices.place;
+        let area: f64 = crate::mesh::surface::areas(skin.points, skin.triangles)
+            .iter()
+            .sum();
+        let roots = match style.roots {
+            Roots::Density(density) => density * area,
+            Roots::Count(count) => count as f64,
+        };
+        self.refuse_vertices(roots * style.vertices as f64, &item.name, place)?;
+        let mut grown = match groom::groom(&skin, &style) {
+            Ok(grown) => grown,
+            Err(reason) => {
+                let message = format!("`object.{}` cannot grow: {reason}", item.name);
+                self.problem(
+                    &item.place,
+                    message,
+                    "give fewer roots or a smaller `spacing`",
+                );
+                return None;
+            }
+        };
+        self.vertices += grown.mesh.points.len();
+        if let Kind::Collider(Some(exact)) | Kind::Rigid(Some(exact), _) = &host_object.kind {
+            lift_to(exact, &mut grown.mesh);
+        }
+        self.refuse_far(&grown.mesh, item)?;
+        let rods = carry_directors(rods, &grown.mesh);
+        Some(Object {
+            name: item.name.clone(),
+            surface: surface(&item.value.contact, 2.0 * rods.proximity_radius),
+            mass: rods.material.linear_density * curve_length(&grown.mesh),
+            kind: Kind::Rods(rods),
+            mesh: grown.mesh,
+            copies: 1,
+            movement: Movement::Rooted {
+                host,
+                roots: grown.roots,
+            },
+        })
+    }
+
+    /// The index of the object or collider that a groom grows on.
+    fn host(&mut self, table: &Groom, built: &[Option<Object>]) -> Option<usize> {
+        let tables = self.tables;
+        let names: Vec<&str> = tables
+            .object
+            .names()
+            .chain(tables.collider.names())
+            .collect();
+        let index = self.find("object or collider", &table.on, &names)?;
+        // What could not be built was reported as that.
+        let is_bare = match &built[index] {
+            Some(object) => object.mesh.triangles.is_empty(),
+            None => {
+                index < tables.object.0.len()
+                    && matches!(
+                        tables.object.0[index].value.kind,
+                        crate::scene::tables::ObjectKind::Groom(_)
+                    )
+            }
+        };
+        if is_bare {
+            let message = format!(
+                "nothing can grow on `{}`: it has no surface",
+                table.on.value
+            );
+            self.problem(
+                &table.on.place,
+                message,
+                "name cloth, a solid, a prop or a collider",
+            );
+            return None;
+        }
+        built[index].as_ref().map(|_| index)
+    }
+
+    fn style(&mut self, item: &ObjectItem, table: &Groom) -> Option<Style> {
+        let roots = match (&table.density, &table.count) {
+            (Some(density), None) => Roots::Density(density.value.0),
+            (None, Some(count)) => Roots::Count(count.value as usize),
+            (None, None) => {
+                let message = format!("`object.{}` does not say how many rods it has", item.name);
+                self.problem(&item.place, message, "add `density` or `count`");
+                return None;
+            }
+            (Some(_), Some(count)) => {
+                let message = format!("`object.{}` has both `density` and `count`", item.name);
+                self.problem(&count.place, message, "give one of them");
+                return None;
+            }
+        };
+        let direction = match &table.direction {
+            None => None,
+            Some(given) => Some(self.direction(given, "the direction needs a length")?),
+        };
+        Some(Style {
+            roots,
+            length: table.length.0,
+            length_variation: table.length_variation,
+            vertices: table.vertices.value as usize,
+            curl_radius: table.curl_radius.0,
+            curl_pitch: table.curl_pitch.0,
+            direction,
+            lean: table.lean,
+            stray: table.stray.0,
+            spacing: table.spacing.0,
+            seed: self.tables.seed ^ table.seed.rotate_left(32),
+        })
+    }
+}
+
+/// Moves rods from the triangles that draw a shape to the shape itself.
+fn lift_to(exact: &Exact, mesh: &mut Mesh) {
+    let Mesh { points, curves, .. } = mesh;
+    for curve in curves.iter() {
+        let first = curve.first as usize;
+        let Some(lift) = lift_of(exact, points[first]) else {
+            continue;
+        };
+        for point in &mut points[first..first + curve.count as usize] {
+            *point += lift;
+        }
+    }
+}
+
+/// From a point to the nearest copy of a shape.
+fn lift_of(exact: &Exact, point: DVec3) -> Option<DVec3> {
+    let local = |pose: &crate::motion::Pose| pose.inverse().apply(point);
+    let distance = |pose: &crate::motion::Pose| exact.shape.distance(local(pose));
+    let nearest = exact
+        .poses
+        .iter()
+        .filter_map(|pose| Some((pose, distance(pose)?)))
+        .min_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+    let (pose, depth) = nearest;
+    let at = local(pose);
+    // The gradient of a distance, by central differences: what is lifted is a thousandth of the size.
+    let step = 1e-6 * (1.0 + at.abs().max_element());
+    let slope = |axis: DVec3| {
+        let ahead = exact.shape.distance(at + step * axis)?;
+        Some(ahead - exact.shape.distance(at - step * axis)?)
+    };
+    let gradient = vector([slope(DVec3::X)?, slope(DVec3::Y)?, slope(DVec3::Z)?]);
+    Some(pose.turn * (gradient.normalize_or_zero() * -depth))
+}

@@ -1,0 +1,324 @@
+//! Pins, clamps and loads.
+
+use glam::DVec3;
+
+use super::Builder;
+use super::place::vector;
+use crate::mesh::Curve;
+use crate::model::{Clamp, Kind, Load, Object, Pin};
+use crate::scene::tables::{self, Duration, RodEnd, Selection};
+use crate::scene::values::{NamedItem, Placed};
+
+impl Builder<'_> {
+    pub(super) fn pins(&mut self, objects: &[Object]) -> Option<Vec<Pin>> {
+        let tables = self.tables;
+        let pins = tables.pin.0.iter();
+        let pins: Vec<Option<Pin>> = pins.map(|item| self.pin(item, objects)).collect();
+        pins.into_iter().collect()
+    }
+
+    fn pin(&mut self, item: &NamedItem<tables::Pin>, objects: &[Object]) -> Option<Pin> {
+        let pin = &item.value;
+        let index = self.movable(&pin.object, objects)?;
+        let object = &objects[index];
+        let vertices = self.selected(&pin.at, object, &format!("pin.{}", item.name))?;
+        let release = self.release(pin.start, pin.release.as_ref())?;
+        let script = self.hold_script(pin.motion.as_ref(), object, &vertices)?;
+        Some(Pin {
+            name: item.name.clone(),
+            object: index,
+            vertices,
+            script,
+            start: pin.start.0,
+            release,
+        })
+    }
+
+    /// The clamps, each with the pin that holds its vertices.
+    pub(super) fn clamps(&mut self, objects: &[Object]) -> Option<Vec<(Clamp, Pin)>> {
+        let tables = self.tables;
+        let clamps = tables.clamp.0.iter();
+        let clamps: Vec<Option<(Clamp, Pin)>> =
+            clamps.map(|item| self.clamp(item, objects)).collect();
+        clamps.into_iter().collect()
+    }
+
+    fn clamp(
+        &mut self,
+        item: &NamedItem<tables::Clamp>,
+        objects: &[Object],
+    ) -> Option<(Clamp, Pin)> {
+        let clamp = &item.value;
+        if self.tables.pin.index(&item.name).is_some() {
+            let message = format!("`{}` is a pin and a clamp", item.name);
+            self.problem(&item.place, message, "rename one of them");
+            return None;
+        }
+        let index = self.movable(&clamp.object, objects)?;
+        let object = &objects[index];
+        let (vertices, edges) = clamped(&object.mesh.curves, clamp.end);
+        if !matches!(object.kind, Kind::Rods(_)) || edges.is_empty() {
+            let message = format!("`{}` has no rod with an end", object.name);
+            self.problem(
+                &clamp.object.place,
+                message,
+                "clamps hold ends of rods; use a pin",
+            );
+            return None;
+        }
+        let release = self.release(clamp.start, clamp.release.as_ref())?;
+        let twist = self.twist(clamp.twist.as_ref());
+        let script = self.hold_script(clamp.motion.as_ref(), object, &vertices)?;
+        let pin = Pin {
+            name: item.name.clone(),
+            object: index,
+            vertices,
+            script,
+            start: clamp.start.0,
+            release,
+        };
+        let clamp = Clamp {
+            name: item.name.clone(),
+            pin: 0,
+            edges,
+            twist: twist?,
+        };
+        Some((clamp, pin))
+    }
+
+    pub(super) fn loads(&mut self, objects: &[Object]) -> Option<Vec<Load>> {
+        let tables = self.tables;
+        let loads = tables.load.0.iter();
+        let loads: Vec<Option<Load>> = loads.map(|item| self.load(item, objects)).collect();
+        loads.into_iter().collect()
+    }
+
+    fn load(&mut self, item: &NamedItem<tables::Load>, objects: &[Object]) -> Option<Load> {
+        let load = &item.value;
+        let index = self.movable(&load.object, objects)?;
+        let object = &objects[index];
+        let vertices = self.selected(&load.at, object, &format!("load.{}", item.name))?;
+        let stop = self.stop(load.start, load.stop.as_ref())?;
+        let moment = vector(load.moment.map(|moment| moment.0));
+        let is_rod = matches!(object.kind, Kind::Rods(_));
+        if moment != DVec3::ZERO && !is_rod && !spans_a_plane(&vertices, object) {
+            let message = format!("`load.{}` has a moment on vertices in a line", item.name);
+            let advice = "forces on them cannot turn about that line; choose more vertices";
+            self.problem(&load.at.place, message, advice);
+            return None;
+        }
+        Some(Load {
+            name: item.name.clone(),
+            object: index,
+            vertices,
+            force: vector(load.force.map(|force| force.0)),
+            moment,
+            start: load.start.0,
+            ramp: load.ramp.0,
+            stop,
+        })
+    }
+
+    /// The index of an object that can be held and pulled.
+    fn movable(&mut self, name: &Placed<String>, objects: &[Object]) -> Option<usize> {
+        let is_movable = |object: &&Object| !object.is_collider();
+        let names: Vec<&str> = objects
+            .iter()
+            .filter(is_movable)
+            .map(|o| o.name.as_str())
+            .collect();
+        if objects
+            .iter()
+            .any(|object| object.is_collider() && object.name == name.value)
+        {
+            let message = format!(
+                "`{}` is a collider, which moves by its own `motion` only",
+                name.value
+            );
+            self.problem(
+                &name.place,
+                message,
+                "name an object, or give the collider a `motion`",
+            );
+            return None;
+        }
+        let index = self.find("object", name, &names)?;
+        objects
+            .iter()
+            .position(|object| object.name == names[index])
+    }
+
+    fn release(&mut self, start: Duration, release: Option<&Placed<Duration>>) -> Option<f64> {
+        self.stop(start, release)
+    }
+
+    /// How held vertices move; turns go about their middle if the scene does not say.
+    fn hold_script(
+        &mut self,
+        motion: Option<&tables::Motion>,
+        object: &Object,
+        vertices: &[u32],
+    ) -> Option<crate::motion::Script> {
+        let places = vertices
+            .iter()
+            .map(|vertex| object.mesh.points[*vertex as usize]);
+        let center = places.sum::<DVec3>() / vertices.len().max(1) as f64;
+        let all = object.mesh.points.len();
+        let order = self.orders.get(&object.name).cloned();
+        let in_order = |points: Vec<DVec3>| match &order {
+            Some(order) => order.arrange(&points).unwrap_or(points),
+            None => points,
+        };
+        let arrange = |points: Vec<DVec3>| match points.len() {
+            count if count == vertices.len() => Ok(points),
+            count => {
+                let points = in_order(points);
+                let held = vertices
+                    .iter()
+                    .map(|vertex| points.get(*vertex as usize).copied());
+                let held: Option<Vec<DVec3>> = held.collect();
+                held.filter(|_| points.len() == all).ok_or_else(|| {
+                    let held = vertices.len();
+                    format!(
+                        "it has {count} vertices; `{}` has {all}, of which {held} are held",
+                        object.name
+                    )
+                })
+            }
+        };
+        self.script(motion, center, &arrange)
+    }
+
+    /// The vertices of a selection, ascending and each once; never none. `who` is for messages.
+    pub(super) fn selected(
+        &mut self,
+        at: &Placed<Selection>,
+        object: &Object,
+        who: &str,
+    ) -> Option<Vec<u32>> {
+        let mut vertices = self.chosen(at, object)?;
+        vertices.sort_unstable();
+        vertices.dedup();
+        if vertices.is_empty() {
+            let message = format!("`{who}` holds no vertex of `{}`", object.name);
+            self.problem(&at.place, message, "no vertex starts there");
+            return None;
+        }
+        Some(vertices)
+    }
+
+    /// The vertices of a selection in the order that the scene gives.
+    pub(super) fn chosen(&mut self, at: &Placed<Selection>, object: &Object) -> Option<Vec<u32>> {
+        let points = &object.mesh.points;
+        let inside = |is_inside: &dyn Fn(DVec3) -> bool| {
+            let all = (0..).zip(points);
+            all.filter(|(_, point)| is_inside(**point))
+                .map(|(vertex, _)| vertex)
+                .collect()
+        };
+        Some(match &at.value {
+            Selection::Vertices(vertices) => {
+                let count = points.len();
+                if let Some(outside) = vertices.iter().find(|vertex| **vertex >= count as u64) {
+                    let message = format!("`{}` has no vertex {outside}", object.name);
+                    let advice = format!("its vertices are 0 to {}", count - 1);
+                    self.problem(&at.place, message, advice);
+                    return None;
+                }
+                vertices.iter().map(|vertex| *vertex as u32).collect()
+            }
+            Selection::Group(name) => {
+                let groups: Vec<&str> = object
+                    .mesh
+                    .groups
+                    .iter()
+                    .map(|group| group.name.as_str())
+                    .collect();
+                let name = Placed {
+                    value: name.clone(),
+                    place: at.place.clone(),
+                };
+                let group = self.find_in("group", &name, &groups, &format!("`{}`", object.name))?;
+                object.mesh.groups[group].vertices.clone()
+            }
+            Selection::Box(region) => {
+                let min = vector(region.min.map(|length| length.0));
+                let max = vector(region.max.map(|length| length.0));
+                inside(&|point| point.cmpge(min).all() && point.cmple(max).all())
+            }
+            Selection::Sphere(region) => {
+                let center = vector(region.center.map(|length| length.0));
+                inside(&|point| point.distance(center) <= region.radius.0)
+            }
+            Selection::Side(region) => {
+                let normal =
+                    self.direction(&region.normal, "the side of a plane needs a normal")?;
+                let origin = vector(region.point.map(|length| length.0));
+                inside(&|point| (point - origin).dot(normal) >= 0.0)
+            }
+            Selection::End(end) => {
+                let ends: Vec<u32> = object
+                    .mesh
+                    .curves
+                    .iter()
+                    .filter_map(|curve| end_of(curve, *end))
+                    .collect();
+                if ends.is_empty() {
+                    let message = format!("`{}` has no rod with an end", object.name);
+                    self.problem(&at.place, message, "choose vertices in another way");
+                    return None;
+                }
+                ends
+            }
+        })
+    }
+}
+
+/// The vertex at an end of a rod; closed ones have none.
+fn end_of(curve: &Curve, end: RodEnd) -> Option<u32> {
+    let vertex = match end {
+        RodEnd::First => curve.first,
+        RodEnd::Last => curve.first + curve.count - 1,
+    };
+    (!curve.closed).then_some(vertex)
+}
+
+/// The vertices and edges that a clamp at an end of every rod holds.
+fn clamped(curves: &[Curve], end: RodEnd) -> (Vec<u32>, Vec<u32>) {
+    let (mut vertices, mut edges) = (Vec::new(), Vec::new());
+    let mut first_edge = 0;
+    for curve in curves {
+        let count = curve.edges().count() as u32;
+        if let Some(vertex) = end_of(curve, end).filter(|_| count > 0) {
+            match end {
+                RodEnd::First => {
+                    vertices.extend([vertex, vertex + 1]);
+                    edges.push(first_edge);
+                }
+                RodEnd::Last => {
+                    vertices.extend([vertex - 1, vertex]);
+                    edges.push(first_edge + count - 1);
+                }
+            }
+        }
+        first_edge += count;
+    }
+    (vertices, edges)
+}
+
+/// Whether some vertices do not lie on one line.
+fn spans_a_plane(vertices: &[u32], object: &Object) -> bool {
+    let places: Vec<DVec3> = vertices
+        .iter()
+        .map(|vertex| object.mesh.points[*vertex as usize])
+        .collect();
+    let Some(first) = places.first() else {
+        return false;
+    };
+    let far = places
+        .iter()
+        .max_by(|a, b| a.distance(*first).total_cmp(&b.distance(*first)));
+    let along = far.map_or(DVec3::ZERO, |far| *far - *first);
+    let area = |place: &DVec3| (*place - *first).cross(along).length();
+    places.iter().map(area).fold(0.0, f64::max) > 1e-6 * along.length_squared()
+}

@@ -1,0 +1,225 @@
+//! What objects are made of: materials, masses, sections of rods, thickness.
+
+use glam::DVec3;
+
+use super::Builder;
+use super::object::ObjectItem;
+use crate::material;
+use crate::mesh::Mesh;
+use crate::mesh::diagnose::Use;
+use crate::mesh::mass::volume_properties;
+use crate::mesh::surface::areas;
+use crate::model::contact::Surface;
+use crate::model::{Kind, Rods};
+use crate::scene::problem::{Place, Problem};
+use crate::scene::tables::{ContactProperties, Material, ObjectKind, RodSection};
+use crate::scene::values::NamedItem;
+
+impl<'a> Builder<'a> {
+    /// The material of an object; rigid props that say their mass need none.
+    pub(super) fn material_of(
+        &mut self,
+        item: &ObjectItem,
+    ) -> Option<Option<&'a NamedItem<Material>>> {
+        let materials: Vec<&str> = self.tables.material.names().collect();
+        if let Some(name) = &item.value.material {
+            let index = self.find("material", name, &materials)?;
+            return Some(Some(&self.tables.material.0[index]));
+        }
+        if let ObjectKind::Rigid(rigid) = &item.value.kind
+            && rigid.mass.is_some()
+        {
+            return Some(None);
+        }
+        let message = format!("`object.{}` has no material", item.name);
+        let advice = match materials.is_empty() {
+            true => "add `material = \"NAME\"` and a table [material.NAME]".to_owned(),
+            false => format!(
+                "add `material = ...`; the scene has {}",
+                materials.join(", ")
+            ),
+        };
+        self.problem(&item.place, message, advice);
+        None
+    }
+
+    /// Material and properties by kind, and the mass of one copy.
+    pub(super) fn kind(
+        &mut self,
+        item: &ObjectItem,
+        material: Option<&'a NamedItem<Material>>,
+        mesh: &Mesh,
+        place: &Place,
+    ) -> Option<(Kind, f64)> {
+        let nothing = Material::default();
+        let (table, name, at) = match material {
+            Some(item) => (&item.value, item.name.as_str(), &item.place),
+            None => (&nothing, "", place),
+        };
+        let volume = || volume_properties(&mesh.points, &mesh.triangles);
+        let result = match &item.value.kind {
+            ObjectKind::Rigid(rigid) => {
+                let properties = volume();
+                let mass = match &rigid.mass {
+                    Some(mass) => Ok(mass.value.0),
+                    None => material::density(table, name, at)
+                        .map(|density| density * properties.volume),
+                };
+                mass.map(|mass| (Kind::Rigid(None, properties), mass))
+            }
+            ObjectKind::Embedded(embedded) => {
+                let embedding = self.embed(mesh, &embedded.cells, &item.name)?;
+                let solid = material::solid(table, name, at);
+                solid.map(|solid| {
+                    let mass = solid.density * volume().volume;
+                    (Kind::Embedded(solid, embedding), mass)
+                })
+            }
+            kind => match (rod_section(kind), mesh.tetrahedra.is_empty()) {
+                (Some(section), _) => rods(section, table, name, at).map(|rods| {
+                    let mass = rods.material.linear_density * curve_length(mesh);
+                    (Kind::Rods(rods), mass)
+                }),
+                (None, true) => material::shell(table, name, at).map(|shell| {
+                    let area: f64 = areas(&mesh.points, &mesh.triangles).iter().sum();
+                    let mass = shell.area_density * area;
+                    (Kind::Shell(shell), mass)
+                }),
+                (None, false) => material::solid(table, name, at).map(|solid| {
+                    let mass = solid.density * volume().volume;
+                    (Kind::Solid(solid), mass)
+                }),
+            },
+        };
+        self.noted(result).and_then(|(kind, mass)| {
+            if mass.is_normal() && mass > 0.0 {
+                return Some((kind, mass));
+            }
+            let message = format!("`object.{}` would weigh {mass:e} kg", item.name);
+            let advice = "give a size and a material whose masses can be computed with; a prop needs a closed surface";
+            self.problem(place, message, advice);
+            None
+        })
+    }
+
+    /// What came out well; what did not is noted.
+    pub(super) fn noted<T>(&mut self, result: Result<T, Problem>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(problem) => {
+                self.add_problem(problem);
+                None
+            }
+        }
+    }
+}
+
+/// What the mesh of a kind is used as.
+pub(super) fn use_of(kind: &ObjectKind) -> Use {
+    match kind {
+        ObjectKind::ClothGrid(_)
+        | ObjectKind::ClothStrip(_)
+        | ObjectKind::ClothDisc(_)
+        | ObjectKind::ClothMesh(_) => Use::Shell,
+        ObjectKind::SolidBox(_)
+        | ObjectKind::SolidBeam(_)
+        | ObjectKind::SolidBall(_)
+        | ObjectKind::SolidHalfBall(_)
+        | ObjectKind::SolidRing(_)
+        | ObjectKind::SolidTube(_)
+        | ObjectKind::SolidMesh(_) => Use::Solid,
+        ObjectKind::Embedded(_) | ObjectKind::Rigid(_) => Use::Collider,
+        _ => Use::Rods,
+    }
+}
+
+/// How thick the rods of a kind are; nothing for kinds that are no rods.
+fn rod_section(kind: &ObjectKind) -> Option<&RodSection> {
+    match kind {
+        ObjectKind::Rod(rod) => Some(&rod.section),
+        ObjectKind::RodHelix(rod) => Some(&rod.section),
+        ObjectKind::RodRing(rod) => Some(&rod.section),
+        ObjectKind::RodSpline(rod) => Some(&rod.section),
+        ObjectKind::RodMesh(rod) => Some(&rod.section),
+        ObjectKind::ReefKnot(knot) => Some(&knot.section),
+        ObjectKind::Groom(groom) => Some(&groom.section),
+        _ => None,
+    }
+}
+
+/// Rods of a section and a material; their edges come with the mesh.
+pub(super) fn rods(
+    section: &RodSection,
+    material: &Material,
+    name: &str,
+    place: &Place,
+) -> Result<Rods, Problem> {
+    let radius = section.radius.value.0.map(|length| length.0);
+    let proximity = section.proximity_radius.map(|length| length.0);
+    Ok(Rods {
+        material: material::rod(material, name, place, radius)?,
+        radius,
+        proximity_radius: proximity.unwrap_or(radius[0].max(radius[1])),
+        edges: Vec::new(),
+        directors: Vec::new(),
+    })
+}
+
+/// Rods with their edges, and directors that are carried along each of them without twist.
+pub(super) fn carry_directors(rods: Rods, mesh: &Mesh) -> Rods {
+    let edges = mesh.curve_edges();
+    let mut directors = Vec::with_capacity(edges.len());
+    for curve in &mesh.curves {
+        let mut carried: Option<(DVec3, DVec3)> = None;
+        for [a, b] in curve.edges() {
+            let tangent = (mesh.points[b as usize] - mesh.points[a as usize]).normalize_or_zero();
+            let director = match carried {
+                None => tangent.any_orthonormal_vector(),
+                Some((before, director)) => {
+                    let turned = glam::DQuat::from_rotation_arc(before, tangent) * director;
+                    (turned - tangent * tangent.dot(turned))
+                        .normalize_or(tangent.any_orthonormal_vector())
+                }
+            };
+            directors.push(director);
+            carried = Some((tangent, director));
+        }
+    }
+    Rods {
+        edges,
+        directors,
+        ..rods
+    }
+}
+
+/// The length of all curves (m).
+pub(super) fn curve_length(mesh: &Mesh) -> f64 {
+    let length = |[a, b]: [u32; 2]| mesh.points[a as usize].distance(mesh.points[b as usize]);
+    mesh.curves
+        .iter()
+        .flat_map(|curve| curve.edges())
+        .map(length)
+        .sum()
+}
+
+/// How thick something is for contact if the scene does not say (m).
+pub(super) fn own_thickness(kind: &Kind, mesh: &Mesh) -> f64 {
+    match kind {
+        Kind::Shell(material) => material.thickness.unwrap_or(0.0),
+        Kind::Rods(rods) => 2.0 * rods.proximity_radius,
+        Kind::Solid(_) | Kind::Embedded(..) | Kind::Rigid(..) => 1e-3 * mesh.diagonal(),
+        Kind::Collider(_) => 0.0,
+    }
+}
+
+/// How something touches others.
+pub(super) fn surface(properties: &ContactProperties, own_thickness: f64) -> Surface {
+    let thickness = properties.thickness.as_ref();
+    Surface {
+        friction: properties.friction,
+        thickness: thickness.map_or(own_thickness, |thickness| thickness.value.0),
+        restitution: properties.restitution,
+        cohesion: properties.cohesion.map(|force| force.0),
+        compliance: properties.compliance.map(|compliance| compliance.0),
+    }
+}

@@ -1,0 +1,278 @@
+//! The meshes of objects and shapes, about their origin: generated, or read from files.
+
+use glam::DVec3;
+
+use super::Builder;
+use super::generated::{generated, generated_size, shape_of, size_place};
+use crate::generate::lattice;
+use crate::generate::shape::Shape;
+use crate::io::import::{self, ImportError};
+use crate::mesh::Mesh;
+use crate::mesh::diagnose::{self, Use};
+use crate::scene::problem::Place;
+use crate::scene::tables::{EmbeddedSurface, Length, MeshFile, ObjectKind, ShapeKind, Up};
+use crate::scene::values::Placed;
+
+/// A mesh about its origin, and where the scene says how large it is.
+pub(super) struct Prototype {
+    pub(super) mesh: Mesh,
+    pub(super) place: Place,
+    /// Its exact shape, if it has one.
+    pub(super) shape: Option<Shape>,
+    /// If it comes from a file, which vertex of the file each vertex is.
+    pub(super) order: Option<FileOrder>,
+}
+
+/// How the vertices of a mesh stand in its file.
+#[derive(Clone, Debug)]
+pub(super) struct FileOrder {
+    /// For each vertex of the mesh that of the file.
+    origins: Vec<u32>,
+    /// Number of vertices of the file.
+    count: usize,
+}
+
+impl FileOrder {
+    /// The points of a file, in the order of the mesh.
+    pub(super) fn arrange(&self, points: &[DVec3]) -> Result<Vec<DVec3>, String> {
+        if points.len() != self.count {
+            return Err(format!(
+                "it has {} vertices, and the mesh {}",
+                points.len(),
+                self.count
+            ));
+        }
+        let place = |origin: &u32| points[*origin as usize];
+        Ok(self.origins.iter().map(place).collect())
+    }
+
+    /// Leaves these vertices of the mesh.
+    fn keep(&mut self, kept: &[u32]) {
+        self.origins = kept
+            .iter()
+            .map(|vertex| self.origins[*vertex as usize])
+            .collect();
+    }
+}
+
+/// A point of a file, in the axes and the unit of the scene.
+pub(super) fn to_scene_axes(point: DVec3, up: Up, unit: f64) -> DVec3 {
+    unit * match up {
+        Up::Z => point,
+        Up::Y => DVec3::new(point.x, -point.z, point.y),
+    }
+}
+
+impl Builder<'_> {
+    /// The mesh of an object's kind; not of grooms, which need another object to grow on.
+    pub(super) fn object_mesh(&mut self, kind: &ObjectKind, name: &str) -> Option<Prototype> {
+        match kind {
+            ObjectKind::ClothMesh(cloth) => self.mesh_file(&cloth.mesh, Use::Shell, name),
+            ObjectKind::RodMesh(rods) => self.mesh_file(&rods.mesh, Use::Rods, name),
+            ObjectKind::SolidMesh(file) => self.mesh_file(file, Use::Solid, name),
+            ObjectKind::Embedded(embedded) => self.shape_mesh_of(&embedded.surface, name),
+            ObjectKind::Rigid(rigid) => self.shape_mesh_of(&rigid.shape, name),
+            kind => {
+                let (estimate, place) = generated_size(kind)?;
+                self.refuse_vertices(estimate, name, place)?;
+                let place = size_place(kind).unwrap_or(place);
+                match generated(kind) {
+                    Ok(mesh) => Some(Prototype {
+                        mesh,
+                        place: place.clone(),
+                        shape: None,
+                        order: None,
+                    }),
+                    Err(reason) => {
+                        let message = format!("`{name}` cannot be built: {reason}");
+                        self.problem(place, message, "give sizes and numbers that fit");
+                        None
+                    }
+                }
+            }
+        }
+    }
+
+    fn shape_mesh_of(&mut self, surface: &EmbeddedSurface, name: &str) -> Option<Prototype> {
+        self.shape_mesh(&surface.kind, surface.edge.as_ref(), name)
+    }
+
+    /// The surface of a shape.
+    pub(super) fn shape_mesh(
+        &mut self,
+        kind: &ShapeKind,
+        edge: Option<&Placed<Length>>,
+        name: &str,
+    ) -> Option<Prototype> {
+        if let ShapeKind::Mesh(file) = kind {
+            return self.mesh_file(file, Use::Collider, name);
+        }
+        let (shape, place) = shape_of(kind)?;
+        let length = edge.map(|edge| edge.value.0);
+        self.refuse_vertices(
+            shape.vertex_estimate(length),
+            name,
+            edge.map_or(&place, |edge| &edge.place),
+        )?;
+        match shape.surface(length) {
+            Ok(mesh) => Some(Prototype {
+                mesh,
+                place,
+                shape: Some(shape),
+                order: None,
+            }),
+            Err(reason) => {
+                let message = format!("`{name}` cannot be built: {reason}");
+                self.problem(&place, message, "give sizes that fit together");
+                None
+            }
+        }
+    }
+
+    /// Refuses to make more vertices than can be held.
+    pub(super) fn refuse_vertices(&mut self, count: f64, name: &str, place: &Place) -> Option<()> {
+        if self.vertices as f64 + count <= self.most_vertices as f64 {
+            return Some(());
+        }
+        let message = format!(
+            "`{name}` makes the scene too large: it would have {} vertices",
+            super::count(count)
+        );
+        self.problem(
+            place,
+            message,
+            format!("at most {} vertices in all", self.most_vertices),
+        );
+        None
+    }
+
+    /// The mesh of a file, fit for its use.
+    fn mesh_file(&mut self, file: &MeshFile, use_as: Use, name: &str) -> Option<Prototype> {
+        let (written, place) = (&file.file.value, &file.file.place);
+        let bytes = match self.files.read(written) {
+            Ok(bytes) => bytes,
+            Err((message, advice)) => {
+                self.problem(place, message, advice);
+                return None;
+            }
+        };
+        let imported = import::import(written, &bytes).and_then(|imported| {
+            let count = imported.points.len();
+            Ok((imported.into_mesh_and_origins()?, count))
+        });
+        let ((mut mesh, origins), count) = match imported {
+            Ok(imported) => imported,
+            Err(error) => {
+                self.import_problem(written, place, error);
+                return None;
+            }
+        };
+        let mut order = FileOrder { origins, count };
+        self.files.rename(place, written);
+        let elements = match use_as {
+            Use::Shell | Use::Collider => {
+                (mesh.triangles.len() + mesh.tetrahedra.len(), "triangles")
+            }
+            Use::Solid => (mesh.tetrahedra.len(), "tetrahedra"),
+            Use::Rods => (mesh.curves.len(), "lines"),
+        };
+        if elements.0 == 0 {
+            let message = format!("`{written}` has no {}", elements.1);
+            let advice = format!(
+                "`{name}` is made of {}; it has {} vertices, {} triangles, {} tetrahedra and {} lines",
+                elements.1,
+                mesh.points.len(),
+                mesh.triangles.len(),
+                mesh.tetrahedra.len(),
+                mesh.curves.len()
+            );
+            self.problem(place, message, advice);
+            return None;
+        }
+        for point in &mut mesh.points {
+            *point = to_scene_axes(*point, file.up, file.unit.0);
+        }
+        keep_what_is_used(&mut mesh, &mut order, use_as);
+        if let Some(distance) = file.weld {
+            order.keep(&diagnose::weld(&mut mesh, distance.0));
+        }
+        Some(Prototype {
+            mesh,
+            place: place.clone(),
+            shape: None,
+            order: Some(order),
+        })
+    }
+
+    /// Notes what is wrong with a mesh file.
+    pub(super) fn import_problem(&mut self, file: &str, place: &Place, error: ImportError) {
+        let message = match error.place {
+            import::Place::Nowhere => format!("`{file}` cannot be read: {}", error.message),
+            at => format!("`{file}` cannot be read: {at}: {}", error.message),
+        };
+        self.problem(place, message, error.advice);
+    }
+
+    /// Refuses meshes that cannot be simulated.
+    pub(super) fn refuse_defects(
+        &mut self,
+        mesh: &Mesh,
+        use_as: Use,
+        name: &str,
+        place: &Place,
+    ) -> Option<()> {
+        let mut result = Some(());
+        for defect in diagnose::diagnose(mesh, use_as) {
+            if defect.severity == diagnose::Severity::Refuse {
+                self.problem(place, format!("`{name}`: {}", defect.says()), defect.advice);
+                result = None;
+            }
+        }
+        result
+    }
+
+    /// A surface in its lattice.
+    pub(super) fn embed(
+        &mut self,
+        mesh: &Mesh,
+        cells: &Placed<u64>,
+        name: &str,
+    ) -> Option<lattice::Embedding> {
+        self.refuse_vertices((cells.value as f64 + 1.0).powi(3), name, &cells.place)?;
+        match lattice::embed(mesh, cells.value as usize) {
+            Ok(embedding) => Some(embedding),
+            Err(reason) => {
+                let message = format!("`{name}` cannot be embedded: {reason}");
+                self.problem(&cells.place, message, "give another number of `cells`");
+                None
+            }
+        }
+    }
+}
+
+/// Leaves out the elements of a file that its use has none of, and gives solids their surface.
+fn keep_what_is_used(mesh: &mut Mesh, order: &mut FileOrder, use_as: Use) {
+    if !mesh.tetrahedra.is_empty() && matches!(use_as, Use::Solid | Use::Collider | Use::Shell) {
+        diagnose::orient_tetrahedra(mesh);
+        let (points, tetrahedra) = (&mesh.points, &mesh.tetrahedra);
+        let point = |vertex: u32| points.get(vertex as usize).copied().unwrap_or_default();
+        mesh.triangles = crate::mesh::boundary::boundary_triangles(tetrahedra, point);
+    }
+    match use_as {
+        Use::Solid => {
+            mesh.curves.clear();
+            order.keep(&diagnose::drop_loose_vertices(mesh));
+        }
+        Use::Shell | Use::Collider => {
+            mesh.curves.clear();
+            mesh.tetrahedra.clear();
+            order.keep(&diagnose::drop_loose_vertices(mesh));
+        }
+        Use::Rods => {
+            mesh.triangles.clear();
+            mesh.tetrahedra.clear();
+            order.keep(&diagnose::drop_loose_vertices(mesh));
+            mesh.name_curve_ends();
+        }
+    }
+}

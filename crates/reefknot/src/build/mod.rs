@@ -1,0 +1,346 @@
+//! From what the user wrote to the model; everything that does not fit together is noted at its
+//! place.
+
+mod generated;
+mod groom;
+mod hold;
+mod kind;
+mod mesh;
+mod motion;
+mod object;
+mod place;
+mod shell;
+mod tie;
+
+use std::collections::BTreeMap;
+
+use glam::DVec3;
+
+use crate::energy::wind::{Air, Wind};
+use crate::io::input::Files;
+use crate::model::contact::{ContactModel, PairOverride, Pairing};
+use crate::model::{Body, Model, Object};
+use crate::probe::{self, Probe};
+use crate::scene::Scene;
+use crate::scene::problem::{Place, Problem, Problems};
+use crate::scene::tables;
+use crate::scene::values::Placed;
+use crate::state::{Clock, State};
+use crate::units::did_you_mean;
+use mesh::FileOrder;
+
+/// Scenes with more vertices than this are refused: their indices and matrices would not fit.
+const MAX_VERTICES: usize = 20_000_000;
+
+impl Model {
+    /// Builds the model of a scene.
+    ///
+    /// # Errors
+    /// Everything that does not fit together, at its place.
+    pub fn build(scene: &Scene) -> Result<Model, Problems> {
+        Model::build_within(scene, MAX_VERTICES)
+    }
+
+    /// Builds the model of a scene, unless it has more vertices than this.
+    ///
+    /// # Errors
+    /// Everything that does not fit together, at its place.
+    pub fn build_within(scene: &Scene, vertices: usize) -> Result<Model, Problems> {
+        let mut builder = Builder::new(scene);
+        builder.most_vertices = vertices.min(MAX_VERTICES);
+        let model = builder.model();
+        match model {
+            Some(model) if builder.problems.is_empty() => Ok(model),
+            _ => Err(Problems::new(scene.sources.clone(), builder.problems)),
+        }
+    }
+}
+
+/// How a scene cuts time into frames and steps.
+///
+/// # Errors
+/// If it makes too many of them.
+pub fn clock(scene: &Scene) -> Result<Clock, Problems> {
+    let mut builder = Builder::new(scene);
+    let clock = builder.clock();
+    clock.ok_or_else(|| Problems::new(scene.sources.clone(), builder.problems))
+}
+
+/// Builds the parts of a model and notes what is wrong with them.
+pub(crate) struct Builder<'a> {
+    pub(crate) tables: &'a tables::SceneTables,
+    problems: Vec<Problem>,
+    files: Files,
+    /// Vertices so far.
+    vertices: usize,
+    /// Vertices that are allowed.
+    most_vertices: usize,
+    /// How the vertices of objects stand in their files, by name.
+    orders: BTreeMap<String, FileOrder>,
+}
+
+/// The parts of a model that grow with each object.
+#[derive(Default)]
+struct Parts {
+    objects: Vec<Object>,
+    bodies: Vec<Body>,
+    masses: Vec<f64>,
+    positions: Vec<DVec3>,
+    velocities: Vec<DVec3>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(scene: &'a Scene) -> Builder<'a> {
+        Builder {
+            tables: &scene.tables,
+            problems: Vec::new(),
+            files: Files::new(&scene.folder),
+            vertices: 0,
+            most_vertices: MAX_VERTICES,
+            orders: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn problem(&mut self, place: &Place, message: String, advice: impl Into<String>) {
+        self.add_problem(Problem {
+            message,
+            place: place.clone(),
+            advice: advice.into(),
+        });
+    }
+
+    /// Several objects of one material or of one file have one mistake, not several.
+    fn add_problem(&mut self, problem: Problem) {
+        let same =
+            |other: &Problem| other.message == problem.message && other.place == problem.place;
+        if !self.problems.iter().any(same) {
+            self.problems.push(problem);
+        }
+    }
+
+    fn model(&mut self) -> Option<Model> {
+        let clock = self.clock();
+        let names = self.refuse_double_names();
+        let parts = self.parts();
+        names?;
+        let (parts, clock) = (parts?, clock?);
+        let pins = self.pins(&parts.objects);
+        let clamps = self.clamps(&parts.objects);
+        let loads = self.loads(&parts.objects);
+        let ties = self.ties(&parts.objects);
+        let contact = self.contact(&parts.objects);
+        let wind = match &self.tables.wind {
+            Some(wind) => self.wind(wind).map(Some),
+            None => Some(None),
+        };
+        let (mut pins, clamps) = (pins?, clamps?);
+        let clamps = clamps.into_iter().map(|(mut clamp, pin)| {
+            clamp.pin = pins.len();
+            pins.push(pin);
+            clamp
+        });
+        let mut model = Model {
+            clamps: clamps.collect(),
+            pins,
+            objects: parts.objects,
+            bodies: parts.bodies,
+            masses: parts.masses,
+            start: State {
+                step: 0,
+                positions: parts.positions,
+                velocities: parts.velocities,
+            },
+            loads: loads?,
+            ties: ties?,
+            contact: contact?,
+            gravity: DVec3::from_array(self.tables.gravity.map(|component| component.0)),
+            wind: wind?,
+            probes: Vec::new(),
+            clock,
+            inputs: std::mem::take(&mut self.files.inputs),
+            renamed: std::mem::take(&mut self.files.renamed),
+        };
+        let probes = self.tables.probe.0.iter();
+        let probes: Vec<Option<Probe>> = probes
+            .map(|item| probe::build(item, &model, self))
+            .collect();
+        model.probes = probes.into_iter().collect::<Option<Vec<Probe>>>()?;
+        Some(model)
+    }
+
+    /// Objects and colliders share their names: frames, pairs and exports know them by name alone.
+    fn refuse_double_names(&mut self) -> Option<()> {
+        let tables = self.tables;
+        let mut result = Some(());
+        for item in &tables.collider.0 {
+            if tables.object.index(&item.name).is_some() {
+                let message = format!("`{}` is an object and a collider", item.name);
+                self.problem(&item.place, message, "rename one of them");
+                result = None;
+            }
+        }
+        result
+    }
+
+    /// What holds where things touch.
+    fn contact(&mut self, objects: &[Object]) -> Option<ContactModel> {
+        let table = &self.tables.contact;
+        let names: Vec<&str> = objects.iter().map(|object| object.name.as_str()).collect();
+        let mut pairs: Vec<PairOverride> = Vec::new();
+        let mut complete = true;
+        for pair in table.pairs.iter().flatten() {
+            let found = [0, 1].map(|i| self.find("object or collider", &pair.between[i], &names));
+            let [Some(one), Some(other)] = found else {
+                complete = false;
+                continue;
+            };
+            let objects = [one.min(other), one.max(other)];
+            if pairs.iter().any(|known| known.objects == objects) {
+                let message = format!(
+                    "the pair of `{}` and `{}` is there twice",
+                    names[one], names[other]
+                );
+                self.problem(&pair.between[0].place, message, "join the two entries");
+                complete = false;
+            }
+            pairs.push(PairOverride {
+                objects,
+                friction: pair.friction,
+                thickness: pair.thickness.map(|length| length.0),
+                restitution: pair.restitution,
+                cohesion: pair.cohesion.map(|force| force.0),
+                compliance: pair.compliance.map(|compliance| compliance.0),
+            });
+        }
+        complete.then_some(ContactModel {
+            default: Pairing {
+                friction: table.friction,
+                thickness: 0.0,
+                restitution: table.restitution,
+                cohesion: table.cohesion.0,
+                compliance: table.compliance.0,
+            },
+            pairs,
+        })
+    }
+
+    fn clock(&mut self) -> Option<Clock> {
+        let time = &self.tables.time;
+        let frames = (time.duration.value.0 * time.frame_rate - 1e-6)
+            .ceil()
+            .max(1.0);
+        if frames > 1e7 {
+            let message = format!("the scene would have {} frames", count(frames));
+            let advice = "at most ten million; give a shorter `duration` or a lower `frame_rate`";
+            self.problem(&time.duration.place.clone(), message, advice);
+            return None;
+        }
+        if let (Some(_), Some(substeps)) = (&time.h, &time.substeps) {
+            let message = "`time` has both `h` and `substeps`".to_owned();
+            self.problem(&substeps.place.clone(), message, "give one of them");
+            return None;
+        }
+        let h = time.h.as_ref().map_or(0.01, |h| h.value.0);
+        let needed = (1.0 / (time.frame_rate * h) - 1e-9).ceil().max(1.0);
+        let steps_per_frame = match &time.substeps {
+            Some(substeps) => substeps.value,
+            None if needed <= 1e9 => needed as u64,
+            None => {
+                let place = time.h.as_ref().map_or(&time.duration.place, |h| &h.place);
+                let message = format!("a frame would have {} steps", count(needed));
+                self.problem(
+                    &place.clone(),
+                    message,
+                    "at most a billion; give a longer `h`",
+                );
+                return None;
+            }
+        };
+        Some(Clock {
+            frame_rate: time.frame_rate,
+            steps_per_frame,
+            frames: frames as u64,
+        })
+    }
+
+    fn wind(&mut self, wind: &Placed<tables::Wind>) -> Option<(Wind, Air)> {
+        let (place, wind) = (&wind.place, &wind.value);
+        let mean = DVec3::from_array(wind.velocity.map(|component| component.0));
+        let field = if wind.turbulence.0 > 0.0 {
+            Wind::gusty(
+                mean,
+                wind.turbulence.0,
+                wind.gust_length.0,
+                self.tables.seed,
+            )
+        } else {
+            Wind::steady(mean)
+        };
+        let end = self.tables.time.duration.value.0;
+        if !field.velocity(DVec3::ONE, end).is_finite() {
+            let message = "the wind has no velocity that is a number".to_owned();
+            let advice = "give a larger `gust_length`, or a smaller `turbulence` or `velocity`";
+            self.problem(place, message, advice);
+            return None;
+        }
+        let air = Air {
+            density: wind.density.0,
+            normal_coefficient: wind.normal_drag,
+            tangential_coefficient: wind.tangential_drag,
+        };
+        Some((field, air))
+    }
+
+    /// Finds something by name among candidates, or notes that it is not there.
+    pub(crate) fn find(
+        &mut self,
+        what: &str,
+        name: &Placed<String>,
+        candidates: &[&str],
+    ) -> Option<usize> {
+        self.find_in(what, name, candidates, "the scene")
+    }
+
+    /// The same among what `whose` has.
+    fn find_in(
+        &mut self,
+        what: &str,
+        name: &Placed<String>,
+        candidates: &[&str],
+        whose: &str,
+    ) -> Option<usize> {
+        let found = candidates
+            .iter()
+            .position(|candidate| *candidate == name.value);
+        if found.is_none() {
+            let hint = did_you_mean(&name.value, candidates.iter().copied());
+            let message = format!("there is no {what} `{}`{hint}", name.value);
+            let advice = match candidates.is_empty() {
+                true => format!("{whose} has no {what}"),
+                false => format!("{whose} has {}", listed(candidates)),
+            };
+            self.problem(&name.place, message, advice);
+        }
+        found
+    }
+}
+
+/// A number of things in words, however large.
+fn count(number: f64) -> String {
+    match number {
+        number if number < 1e15 => format!("{number:.0}"),
+        number if number.is_finite() => format!("{number:.0e}"),
+        _ => "endlessly many".into(),
+    }
+}
+
+/// Names, as many as are worth reading.
+fn listed(names: &[&str]) -> String {
+    const SHOWN: usize = 12;
+    match names.len() {
+        count if count > SHOWN => {
+            format!("{} and {} more", names[..SHOWN].join(", "), count - SHOWN)
+        }
+        _ => names.join(", "),
+    }
+}

@@ -1,0 +1,164 @@
+//! Where things are put: scale, turn, shift, and copies.
+
+use glam::{DQuat, DVec3};
+
+use super::Builder;
+use crate::generate::scatter;
+use crate::mesh::{Curve, Group, Mesh};
+use crate::motion::Pose;
+use crate::scene::tables::{self, Copies, Placement};
+use crate::scene::values::Placed;
+
+/// Where the copies of an object are put.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    /// Factor on lengths.
+    pub(super) scale: DVec3,
+    /// Turn and shift of each copy.
+    pub(super) poses: Vec<Pose>,
+}
+
+impl Places {
+    /// All copies of a mesh that is scaled already.
+    pub(super) fn copies_of(&self, mesh: &Mesh) -> Mesh {
+        let count = mesh.points.len() as u32;
+        let firsts = || (0..self.poses.len() as u32).map(|copy| copy * count);
+        let moved = |pose: &Pose| {
+            mesh.points
+                .iter()
+                .map(|point| pose.apply(*point))
+                .collect::<Vec<_>>()
+        };
+        let group = |group: &Group| {
+            let of_copy = |first: u32| group.vertices.iter().map(move |vertex| first + vertex);
+            Group::new(group.name.clone(), firsts().flat_map(of_copy).collect())
+        };
+        let curve = |curve: &Curve, first: u32| Curve {
+            first: first + curve.first,
+            ..*curve
+        };
+        let curves = firsts().flat_map(|first| mesh.curves.iter().map(move |c| curve(c, first)));
+        Mesh {
+            points: self.poses.iter().flat_map(moved).collect(),
+            triangles: firsts()
+                .flat_map(|first| mesh.triangles.iter().map(move |t| t.map(|v| first + v)))
+                .collect(),
+            tetrahedra: firsts()
+                .flat_map(|first| mesh.tetrahedra.iter().map(move |t| t.map(|v| first + v)))
+                .collect(),
+            curves: curves.collect(),
+            groups: mesh.groups.iter().map(group).collect(),
+        }
+    }
+}
+
+impl Builder<'_> {
+    /// An axis of length one, and the angle.
+    pub(super) fn turn(&mut self, rotation: &tables::Rotation) -> Option<(DVec3, f64)> {
+        let axis = self.direction(&rotation.axis, "a rotation needs an axis of some length")?;
+        Some((axis, rotation.angle.0))
+    }
+
+    /// A direction of length one.
+    pub(super) fn direction(&mut self, given: &Placed<[f64; 3]>, message: &str) -> Option<DVec3> {
+        let vector = DVec3::from_array(given.value);
+        // Scaled first: the length of a very long or short vector is no number.
+        let direction = (vector / vector.abs().max_element()).try_normalize();
+        if direction.is_none() {
+            self.problem(&given.place, message.to_owned(), "such as [0, 0, 1]");
+        }
+        direction
+    }
+
+    /// Where the copies of a scaled mesh are put.
+    pub(super) fn places(
+        &mut self,
+        placement: &Placement,
+        mesh: &Mesh,
+        name: &str,
+    ) -> Option<Places> {
+        let (axis, angle) = self.turn(&placement.rotation)?;
+        let base = Pose {
+            turn: DQuat::from_axis_angle(axis, angle),
+            shift: vector(placement.position.map(|component| component.0)),
+        };
+        let poses = match &placement.copies {
+            None => vec![base],
+            Some(copies) => {
+                let count = copies.value.count() * mesh.points.len() as f64;
+                self.refuse_vertices(count, name, &copies.place)?;
+                self.copies(copies, base, mesh)?
+            }
+        };
+        Some(Places {
+            scale: vector(placement.scale.0),
+            poses,
+        })
+    }
+
+    fn copies(&mut self, copies: &Placed<Copies>, base: Pose, mesh: &Mesh) -> Option<Vec<Pose>> {
+        match &copies.value {
+            Copies::Array(array) => {
+                let count = array.count.map(|count| count as usize);
+                let spacing = vector(array.spacing.map(|length| length.0));
+                match scatter::array(count, spacing) {
+                    Ok(offsets) => {
+                        let pose = |offset| Pose {
+                            shift: base.shift + offset,
+                            ..base
+                        };
+                        Some(offsets.into_iter().map(pose).collect())
+                    }
+                    Err(reason) => {
+                        let message = format!("the copies cannot be made: {reason}");
+                        self.problem(&copies.place, message, "give a smaller `count`");
+                        None
+                    }
+                }
+            }
+            Copies::Scatter(scattered) => {
+                let lengths = mesh.points.iter().map(|point| point.length());
+                let reach = lengths.fold(0.0, f64::max);
+                let seed = self.tables.seed ^ scattered.seed.rotate_left(32);
+                let placements = scatter::scatter(
+                    scattered.count as usize,
+                    vector(scattered.min.map(|length| length.0)),
+                    vector(scattered.max.map(|length| length.0)),
+                    scattered.apart.map_or(2.0 * reach, |length| length.0),
+                    scattered.turned,
+                    seed,
+                );
+                match placements {
+                    Ok(placements) => {
+                        let pose = |placement: scatter::Placement| Pose {
+                            turn: placement.turn * base.turn,
+                            shift: base.shift + placement.offset,
+                        };
+                        Some(placements.into_iter().map(pose).collect())
+                    }
+                    Err(reason) => {
+                        let message = format!("the copies cannot be scattered: {reason}");
+                        let advice = "give a larger box, fewer copies or a smaller `apart`";
+                        self.problem(&copies.place, message, advice);
+                        None
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Copies {
+    /// How many there are.
+    fn count(&self) -> f64 {
+        match self {
+            Copies::Array(array) => array.count.iter().map(|count| *count as f64).product(),
+            Copies::Scatter(scatter) => scatter.count as f64,
+        }
+    }
+}
+
+/// Three components as a vector.
+pub(super) fn vector(components: [f64; 3]) -> DVec3 {
+    DVec3::from_array(components)
+}

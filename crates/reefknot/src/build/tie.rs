@@ -1,0 +1,176 @@
+//! Attachments and stitches.
+
+use glam::DVec3;
+
+use super::Builder;
+use crate::mesh::nearest::Nearest;
+use crate::model::{Object, Tie};
+use crate::scene::tables;
+use crate::scene::values::NamedItem;
+
+impl Builder<'_> {
+    pub(super) fn ties(&mut self, objects: &[Object]) -> Option<Vec<Tie>> {
+        let tables = self.tables;
+        let mut ties = Vec::new();
+        let mut complete = true;
+        for item in &tables.attachment.0 {
+            let attached = self.attachment(item, objects);
+            complete &= attached.is_some();
+            ties.extend(attached.unwrap_or_default());
+        }
+        for item in &tables.stitch.0 {
+            let stitched = self.stitch(item, objects);
+            complete &= stitched.is_some();
+            ties.extend(stitched.unwrap_or_default());
+        }
+        complete.then_some(ties)
+    }
+
+    fn attachment(
+        &mut self,
+        item: &NamedItem<tables::Attachment>,
+        objects: &[Object],
+    ) -> Option<Vec<Tie>> {
+        let table = &item.value;
+        let names: Vec<&str> = objects.iter().map(|object| object.name.as_str()).collect();
+        let from = self.find("object", &table.object, &names);
+        let to = self.find("object or collider", &table.to, &names);
+        let (from, to) = (from?, to?);
+        if from == to {
+            let message = format!(
+                "`attachment.{}` ties `{}` to itself",
+                item.name, names[from]
+            );
+            self.problem(
+                &table.to.place,
+                message,
+                "use a stitch to tie vertices of one object",
+            );
+            return None;
+        }
+        let who = format!("attachment.{}", item.name);
+        let vertices = self.selected(&table.at, &objects[from], &who)?;
+        let release = self.stop(tables::Duration(0.0), table.release.as_ref())?;
+        let places = nearest_points(&objects[to], &vertices, &objects[from]);
+        let (mut ties, mut farthest) = (Vec::new(), f64::INFINITY);
+        for (vertex, found) in vertices.iter().zip(places) {
+            let Some((weights, distance)) = found else {
+                continue;
+            };
+            farthest = farthest.min(distance);
+            if distance > table.reach.0 {
+                continue;
+            }
+            ties.push(Tie {
+                name: item.name.clone(),
+                from: (from, *vertex),
+                to: (to, weights),
+                stiffness: table.stiffness.0,
+                length: [distance; 2],
+                close: 0.0,
+                release,
+            });
+        }
+        if ties.is_empty() {
+            let message = format!(
+                "`attachment.{}` ties nothing: no vertex starts within {} m of `{}`",
+                item.name, table.reach.0, names[to]
+            );
+            let advice =
+                format!("the nearest is {farthest:.3e} m away; give a larger `reach`, or move it");
+            self.problem(&table.at.place, message, advice);
+            return None;
+        }
+        Some(ties)
+    }
+
+    fn stitch(&mut self, item: &NamedItem<tables::Stitch>, objects: &[Object]) -> Option<Vec<Tie>> {
+        let table = &item.value;
+        let names: Vec<&str> = objects.iter().map(|object| object.name.as_str()).collect();
+        let mut sides = Vec::new();
+        for side in [&table.from, &table.to] {
+            let object = self.find("object", &side.object, &names)?;
+            sides.push((object, self.chosen(&side.at, &objects[object])?));
+        }
+        let [(from, row), (to, other)] = sides.as_slice() else {
+            return None;
+        };
+        if row.len() != other.len() || row.is_empty() {
+            let message = format!(
+                "`stitch.{}` joins {} vertices to {}",
+                item.name,
+                row.len(),
+                other.len()
+            );
+            self.problem(&table.to.at.place, message, "choose as many on either side");
+            return None;
+        }
+        let place = |object: usize, vertex: u32| objects[object].mesh.points[vertex as usize];
+        let mut ties = Vec::new();
+        for (one, two) in row.iter().zip(other) {
+            if (from, one) == (to, two) {
+                let message = format!(
+                    "`stitch.{}` joins vertex {one} of `{}` to itself",
+                    item.name, names[*from]
+                );
+                self.problem(
+                    &table.to.at.place,
+                    message,
+                    "choose other vertices, or another order",
+                );
+                return None;
+            }
+            let distance = place(*from, *one).distance(place(*to, *two));
+            ties.push(Tie {
+                name: item.name.clone(),
+                from: (*from, *one),
+                to: (*to, vec![(*two, 1.0)]),
+                stiffness: table.stiffness.0,
+                length: [distance, table.length.0],
+                close: table.close.0,
+                release: f64::INFINITY,
+            });
+        }
+        Some(ties)
+    }
+}
+
+/// Vertices with weights that make a point, and how far it is (m).
+type Near = (Vec<(u32, f64)>, f64);
+
+/// For each vertex the nearest point of an object, as vertices with weights, and how far it is (m).
+fn nearest_points(to: &Object, vertices: &[u32], from: &Object) -> Vec<Option<Near>> {
+    let mesh = &to.mesh;
+    let places = vertices
+        .iter()
+        .map(|vertex| from.mesh.points[*vertex as usize]);
+    if mesh.triangles.is_empty() {
+        let edges = mesh.curve_edges();
+        let nearest = Nearest::of_edges(&mesh.points, &edges);
+        let find = |place: DVec3| {
+            let found = nearest.find(place)?;
+            Some((
+                weighted(&edges[found.element], &found.weights),
+                found.distance,
+            ))
+        };
+        return places.map(find).collect();
+    }
+    let nearest = Nearest::of_triangles(&mesh.points, &mesh.triangles);
+    let find = |place: DVec3| {
+        let found = nearest.find(place)?;
+        Some((
+            weighted(&mesh.triangles[found.element], &found.weights),
+            found.distance,
+        ))
+    };
+    places.map(find).collect()
+}
+
+fn weighted(vertices: &[u32], weights: &[f64]) -> Vec<(u32, f64)> {
+    vertices
+        .iter()
+        .copied()
+        .zip(weights.iter().copied())
+        .collect()
+}

@@ -1,0 +1,235 @@
+//! A second look at a scene: what a user probably did not mean.
+
+use std::ops::Range;
+
+use super::pins::check_pins;
+use super::{Finding, Severity, finding};
+use crate::material::PRESET_MATERIALS;
+use crate::mesh::Mesh;
+use crate::mesh::diagnose::{self, Use};
+use crate::model::{Kind, Model, Movement, Object};
+use crate::scene::Scene;
+use crate::scene::tables::Material;
+
+/// Looks for what a user probably did not mean.
+#[must_use]
+pub fn check_scene(scene: &Scene, model: &Model) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if model.objects.iter().all(Object::is_collider) {
+        findings.push(finding(Severity::Warning, "the scene has no object"));
+    }
+    check_presets(scene, &mut findings);
+    for object in &model.objects {
+        check_mesh(object, &mut findings);
+        check_units(object, &mut findings);
+        check_thickness(object, &mut findings);
+    }
+    check_pins(model, &mut findings);
+    check_not_simulated(scene, model, &mut findings);
+    let h = model.clock.h();
+    if h > 0.1 {
+        let sentence = format!(
+            "the time step is {h} s: motion faster than that is lost; give a shorter `time.h`"
+        );
+        findings.push(finding(Severity::Warning, sentence));
+    }
+    findings
+}
+
+/// What is wrong with a mesh, but does not keep it from being simulated.
+fn check_mesh(object: &Object, findings: &mut Vec<Finding>) {
+    let use_as = match object.kind {
+        Kind::Shell(_) => Use::Shell,
+        Kind::Rods(_) => Use::Rods,
+        Kind::Solid(_) => Use::Solid,
+        Kind::Embedded(..) | Kind::Rigid(..) | Kind::Collider(_) => Use::Collider,
+    };
+    // A plane is drawn as a square, which is no closed surface and need not be one.
+    if matches!(
+        &object.kind,
+        Kind::Collider(Some(_)) | Kind::Rigid(Some(_), _)
+    ) {
+        return;
+    }
+    for defect in diagnose::diagnose(&object.first_copy(), use_as) {
+        let sentence = format!("`{}`: {defect}", object.name);
+        findings.push(finding(Severity::Warning, sentence));
+    }
+}
+
+/// Orders of magnitude that real things have.
+fn check_units(object: &Object, findings: &mut Vec<Finding>) {
+    let name = &object.name;
+    let mut unusual = |value: f64, range: Range<f64>, what: &str, unit: &str| {
+        if !range.contains(&value) {
+            findings.push(finding(
+                Severity::Warning,
+                format!("`{name}` has {what} of {value:.3e} {unit}: is the unit right?"),
+            ));
+        }
+    };
+    let is_plane = matches!(&object.kind, Kind::Collider(Some(_)));
+    if !is_plane {
+        unusual(object.first_copy().diagonal(), 1e-3..50.0, "a size", "m");
+    }
+    match &object.kind {
+        Kind::Shell(material) => {
+            unusual(
+                material.area_density,
+                5e-3..3.0,
+                "an area density",
+                "kg/m^2",
+            );
+            unusual(
+                material.membrane.x_axis.x,
+                1.0..1e9,
+                "a membrane stiffness",
+                "N/m",
+            );
+            unusual(material.bending, 0.0..1e4, "a bending rigidity", "N*m");
+        }
+        Kind::Rods(rods) => {
+            let section = std::f64::consts::PI * rods.radius[0] * rods.radius[1];
+            let density = rods.material.linear_density / section;
+            unusual(rods.radius[0], 2e-6..0.2, "a radius", "m");
+            unusual(density, 20.0..25e3, "a density", "kg/m^3");
+            unusual(
+                rods.material.axial / section,
+                1e3..2e12,
+                "a Young's modulus",
+                "Pa",
+            );
+        }
+        Kind::Solid(material) | Kind::Embedded(material, _) => {
+            unusual(material.density, 5.0..25e3, "a density", "kg/m^3");
+            unusual(material.young, 50.0..2e12, "a Young's modulus", "Pa");
+        }
+        Kind::Rigid(_, properties) => {
+            let density = object.mass / object.copies as f64 / properties.volume;
+            unusual(density, 5.0..25e3, "a density", "kg/m^3");
+        }
+        Kind::Collider(_) => {}
+    }
+}
+
+/// Whether parts of an object that are neighbours would touch.
+fn check_thickness(object: &Object, findings: &mut Vec<Finding>) {
+    let mesh = object.first_copy();
+    let Some((shortest, [a, b])) = shortest_edge(&mesh) else {
+        return;
+    };
+    let name = &object.name;
+    let at = mesh.points[a as usize];
+    let place = format!(
+        "its shortest edge, {a}-{b} at ({:.4}, {:.4}, {:.4}), has {shortest:.2e} m",
+        at.x, at.y, at.z
+    );
+    let contact = object.surface.thickness;
+    // Rods may be thicker than their edges are long: neighbours along a rod do not count as touching.
+    let most = match object.kind {
+        Kind::Rods(_) => 5.0 * shortest,
+        _ => shortest,
+    };
+    if contact > most {
+        findings.push(finding(
+            Severity::Warning,
+            format!("`{name}` is {contact} m thick for contact, but {place}: use fewer vertices or a smaller `contact.thickness`"),
+        ));
+    }
+    if let Kind::Shell(material) = &object.kind
+        && let Some(thickness) = material.thickness
+        && thickness > shortest
+        && thickness != contact
+    {
+        findings.push(finding(
+            Severity::Warning,
+            format!("`{name}` is {thickness} m thick, but {place}: use fewer vertices or a smaller `thickness`"),
+        ));
+    }
+}
+
+/// The shortest edge of triangles and curves, and its length (m).
+fn shortest_edge(mesh: &Mesh) -> Option<(f64, [u32; 2])> {
+    let sides = mesh
+        .triangles
+        .iter()
+        .flat_map(|[a, b, c]| [[*a, *b], [*b, *c], [*c, *a]]);
+    let edges = sides.chain(mesh.curves.iter().flat_map(|curve| curve.edges()));
+    let length = |[a, b]: [u32; 2]| mesh.points[a as usize].distance(mesh.points[b as usize]);
+    edges
+        .map(|edge| (length(edge), edge))
+        .min_by(|one, other| one.0.total_cmp(&other.0))
+}
+
+/// What the scene writes differently from a preset by more than a factor that such materials differ by.
+fn check_presets(scene: &Scene, findings: &mut Vec<Finding>) {
+    for item in &scene.tables.material.0 {
+        let material = &item.value;
+        let preset = material.preset.as_ref().and_then(|name| {
+            PRESET_MATERIALS
+                .get(&name.value)
+                .map(|preset| (&name.value, preset))
+        });
+        let Some((preset_name, preset)) = preset else {
+            continue;
+        };
+        for (key, unit, most) in [
+            ("density", "kg/m^3", 3.0),
+            ("area_density", "kg/m^2", 5.0),
+            ("thickness", "m", 20.0),
+            ("young", "Pa", 1e3),
+        ] {
+            let (Some(own), Some(usual)) = (value_of(material, key), value_of(preset, key)) else {
+                continue;
+            };
+            if !(1.0 / most..=most).contains(&(own / usual)) {
+                let sentence = format!(
+                    "material `{}` has a `{key}` of {own:.3e} {unit}, \"{preset_name}\" has {usual:.3e}: is the unit right?",
+                    item.name
+                );
+                findings.push(finding(Severity::Warning, sentence));
+            }
+        }
+    }
+}
+
+fn value_of(material: &Material, key: &str) -> Option<f64> {
+    match key {
+        "density" => material.density.map(|value| value.0),
+        "area_density" => material.area_density.map(|value| value.0),
+        "thickness" => material.thickness.map(|value| value.0),
+        _ => material.young.map(|value| value.0),
+    }
+}
+
+/// Objects that the integrator does not move yet.
+fn check_not_simulated(scene: &Scene, model: &Model, findings: &mut Vec<Finding>) {
+    let waits = |object: &&Object| {
+        let table = scene.tables.object.get(&object.name);
+        let is_told = table.is_some_and(|table| table.motion.is_some());
+        let is_simulated = matches!(object.movement, Movement::Simulated(_));
+        !object.is_collider() && !is_told && !is_simulated
+    };
+    let names: Vec<&str> = model
+        .objects
+        .iter()
+        .filter(waits)
+        .map(|o| o.name.as_str())
+        .collect();
+    if !names.is_empty() {
+        let sentence = format!(
+            "only cloth is simulated by `{}` so far: {} stay where they start, or go with what holds them",
+            scene.tables.method.integrator.word(),
+            names.join(", ")
+        );
+        findings.push(finding(Severity::Warning, sentence));
+    }
+    let inert: Vec<&str> = model.ties.iter().map(|tie| tie.name.as_str()).collect();
+    if let Some(first) = inert.first() {
+        let sentence = format!(
+            "attachments and stitches such as `{first}` have no effect with `{}` yet",
+            scene.tables.method.integrator.word()
+        );
+        findings.push(finding(Severity::Warning, sentence));
+    }
+}

@@ -1,0 +1,267 @@
+//! Values at given times, and what is between them.
+
+use glam::{DQuat, DVec3};
+
+use crate::scene::tables::Interpolation;
+
+/// `N` numbers at given times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Track<const N: usize> {
+    times: Vec<f64>,
+    values: Vec<[f64; N]>,
+    /// Slopes at the given times; none for straight lines.
+    slopes: Option<Vec<[f64; N]>>,
+}
+
+impl<const N: usize> Track<N> {
+    /// A track through values at ascending times.
+    ///
+    /// # Panics
+    /// If there are not as many values as times, or none.
+    #[must_use]
+    pub fn new(times: Vec<f64>, values: Vec<[f64; N]>, interpolation: Interpolation) -> Track<N> {
+        assert!(times.len() == values.len() && !times.is_empty());
+        let slopes = match interpolation {
+            Interpolation::Linear => None,
+            Interpolation::Smooth => Some(smooth_slopes(&times, &values)),
+        };
+        Track {
+            times,
+            values,
+            slopes,
+        }
+    }
+
+    /// The numbers at a time; the first before all, the last after all.
+    #[must_use]
+    pub fn at(&self, time: f64) -> [f64; N] {
+        let (segment, fraction) = segment_at(&self.times, time);
+        let (from, to) = (
+            self.values[segment],
+            self.values[(segment + 1).min(self.values.len() - 1)],
+        );
+        // Exact at the given times, whatever the rounding between them.
+        if fraction == 0.0 {
+            return from;
+        }
+        std::array::from_fn(|i| match &self.slopes {
+            None => from[i] + fraction * (to[i] - from[i]),
+            Some(slopes) => {
+                let length = self.times[segment + 1] - self.times[segment];
+                let (start, end) = (slopes[segment][i] * length, slopes[segment + 1][i] * length);
+                hermite([from[i], to[i]], [start, end], fraction)
+            }
+        })
+    }
+}
+
+/// The last given time that is not later, and how far it is from there to the next, from 0 to 1.
+fn segment_at(times: &[f64], time: f64) -> (usize, f64) {
+    let after = times.partition_point(|given| *given <= time);
+    if after == 0 {
+        return (0, 0.0);
+    }
+    match times.get(after) {
+        None => (after - 1, 0.0),
+        Some(next) => {
+            let from = times[after - 1];
+            (after - 1, (time - from) / (next - from))
+        }
+    }
+}
+
+/// The cubic with these values and slopes at 0 and 1.
+fn hermite(values: [f64; 2], slopes: [f64; 2], s: f64) -> f64 {
+    let rise = values[1] - values[0];
+    let [start, end] = slopes;
+    let bend = 3.0 * rise - 2.0 * start - end;
+    let snap = start + end - 2.0 * rise;
+    values[0] + s * (start + s * (bend + s * snap))
+}
+
+/// Slopes of a curve that never leaves the range of its two neighbours and rests at both ends: harmonic means of the
+/// slopes to either side, 0 at peaks (Fritsch and Butland, A method for constructing local monotone piecewise
+/// cubic interpolants, 1984).
+fn smooth_slopes<const N: usize>(times: &[f64], values: &[[f64; N]]) -> Vec<[f64; N]> {
+    let slope = |segment: usize, i: usize| {
+        let time = times[segment + 1] - times[segment];
+        (values[segment + 1][i] - values[segment][i]) / time
+    };
+    let at = |key: usize, i: usize| {
+        if key == 0 || key + 1 == times.len() {
+            return 0.0;
+        }
+        let (before, after) = (slope(key - 1, i), slope(key, i));
+        if before * after <= 0.0 {
+            return 0.0;
+        }
+        let (left, right) = (times[key] - times[key - 1], times[key + 1] - times[key]);
+        let weights = [(left + 2.0 * right), (2.0 * left + right)];
+        3.0 * (left + right) / (weights[0] / before + weights[1] / after)
+    };
+    (0..times.len())
+        .map(|key| std::array::from_fn(|i| at(key, i)))
+        .collect()
+}
+
+/// Shifts and turns at given times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Keyframes {
+    shifts: Track<3>,
+    turns: Turns,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Turns {
+    /// All about one axis: angles, which may go around many times.
+    OneAxis(DVec3, Track<1>),
+    /// From turn to turn by the shortest way.
+    Shortest(Vec<f64>, Vec<DQuat>, Interpolation),
+}
+
+/// Where something is at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Key {
+    /// When (s).
+    pub time: f64,
+    /// How far it has moved (m).
+    pub shift: DVec3,
+    /// The axis of its turn.
+    pub axis: DVec3,
+    /// The angle of its turn (rad).
+    pub angle: f64,
+}
+
+impl Keyframes {
+    /// Keyframes at ascending times; nothing if there are none.
+    #[must_use]
+    pub fn new(keys: &[Key], interpolation: Interpolation) -> Option<Keyframes> {
+        if keys.is_empty() {
+            return None;
+        }
+        let times: Vec<f64> = keys.iter().map(|key| key.time).collect();
+        let shifts = keys.iter().map(|key| key.shift.to_array()).collect();
+        // A key without a turn goes with any axis.
+        let turning: Vec<&Key> = keys.iter().filter(|key| key.angle != 0.0).collect();
+        let axis = turning.first().map_or(DVec3::Z, |key| key.axis);
+        let turns = match turning.iter().all(|key| key.axis == axis) {
+            true => {
+                let angles = keys.iter().map(|key| [key.angle]).collect();
+                Turns::OneAxis(axis, Track::new(times.clone(), angles, interpolation))
+            }
+            false => {
+                let turn = |key: &Key| DQuat::from_axis_angle(key.axis, key.angle);
+                Turns::Shortest(
+                    times.clone(),
+                    keys.iter().map(turn).collect(),
+                    interpolation,
+                )
+            }
+        };
+        Some(Keyframes {
+            shifts: Track::new(times, shifts, interpolation),
+            turns,
+        })
+    }
+
+    /// How far it has moved at a time (m).
+    #[must_use]
+    pub fn shift(&self, time: f64) -> DVec3 {
+        DVec3::from_array(self.shifts.at(time))
+    }
+
+    /// How it is turned at a time.
+    #[must_use]
+    pub fn turn(&self, time: f64) -> DQuat {
+        match &self.turns {
+            Turns::OneAxis(axis, angles) => DQuat::from_axis_angle(*axis, angles.at(time)[0]),
+            Turns::Shortest(times, turns, interpolation) => {
+                let (segment, fraction) = segment_at(times, time);
+                let next = turns[(segment + 1).min(turns.len() - 1)];
+                let fraction = match interpolation {
+                    Interpolation::Linear => fraction,
+                    Interpolation::Smooth => hermite([0.0, 1.0], [0.0, 0.0], fraction),
+                };
+                turns[segment].slerp(next, fraction)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::f64::consts::{PI, TAU};
+
+    fn key(time: f64, shift: DVec3, axis: DVec3, angle: f64) -> Key {
+        Key {
+            time,
+            shift,
+            axis,
+            angle,
+        }
+    }
+
+    #[test]
+    fn a_turn_of_two_rounds_is_turned_in_full() {
+        let keys = [
+            key(0.0, DVec3::ZERO, DVec3::X, 0.0),
+            key(2.0, DVec3::ZERO, DVec3::Z, 2.0 * TAU),
+        ];
+        let keyframes = Keyframes::new(&keys, Interpolation::Linear).unwrap();
+        // A quarter of two rounds is half a round.
+        let turned = keyframes.turn(0.5) * DVec3::X;
+        assert!((turned + DVec3::X).length() < 1e-14);
+        assert!((keyframes.turn(5.0) * DVec3::X - DVec3::X).length() < 1e-14);
+    }
+
+    #[test]
+    fn turns_about_two_axes_go_the_shortest_way() {
+        let keys = [
+            key(1.0, DVec3::ZERO, DVec3::X, PI / 2.0),
+            key(3.0, DVec3::ZERO, DVec3::Y, PI / 2.0),
+        ];
+        let keyframes = Keyframes::new(&keys, Interpolation::Smooth).unwrap();
+        let close = |a: DQuat, b: DQuat| a.dot(b).abs() > 1.0 - 1e-14;
+        assert!(close(
+            keyframes.turn(0.0),
+            DQuat::from_axis_angle(DVec3::X, PI / 2.0)
+        ));
+        assert!(close(
+            keyframes.turn(9.0),
+            DQuat::from_axis_angle(DVec3::Y, PI / 2.0)
+        ));
+        let first = DQuat::from_axis_angle(DVec3::X, PI / 2.0);
+        let middle = keyframes.turn(2.0);
+        // Half way is as far from either end.
+        assert!(
+            (middle.angle_between(first) - middle.angle_between(keyframes.turn(9.0))).abs() < 1e-7
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn smooth_values_stay_between_their_neighbours_and_have_no_kink(
+            steps in proptest::collection::vec((0.1f64..2.0, -1.0f64..1.0), 2..8),
+            at in 0.0f64..1.0,
+        ) {
+            let mut time = 0.0;
+            let times: Vec<f64> = steps.iter().map(|step| { time += step.0; time }).collect();
+            let values: Vec<[f64; 1]> = steps.iter().map(|step| [step.1]).collect();
+            let track = Track::new(times.clone(), values.clone(), Interpolation::Smooth);
+            let time = times[0] + at * (times[times.len() - 1] - times[0]);
+            let (segment, _) = segment_at(&times, time);
+            let [low, high] = [values[segment][0], values[(segment + 1).min(values.len() - 1)][0]];
+            let value = track.at(time)[0];
+            prop_assert!(value >= low.min(high) - 1e-12 && value <= low.max(high) + 1e-12);
+            for (key, value) in times.iter().zip(&values) {
+                prop_assert_eq!(track.at(*key)[0], value[0]);
+                // The same slope to either side: one-sided differences differ by the curvature only.
+                let e = 1e-6;
+                let slopes = [track.at(key + e)[0] - value[0], value[0] - track.at(key - e)[0]];
+                prop_assert!((slopes[0] - slopes[1]).abs() / e < 1e-2);
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Motion that is told, not simulated: where something is, as a function of time alone.
+//!
+//! A [`Motion`] is a rigid motion; a [`Script`] moves the points of an object by it, after taking them from a
+//! sequence of mesh files if there is one. Nothing is integrated, so nothing drifts, and a run that goes on
+//! after a stop finds everything at the same bits.
+
+pub mod keyframes;
+pub mod sequence;
+
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use glam::{DQuat, DVec3};
+
+use keyframes::{Keyframes, Track};
+use sequence::Sequence;
+
+/// A rigid motion as a whole: x becomes `turn` x + `shift`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// The turn about the origin.
+    pub turn: DQuat,
+    /// The shift after it (m).
+    pub shift: DVec3,
+}
+
+impl Pose {
+    /// Nothing moves.
+    pub const IDENTITY: Pose = Pose {
+        turn: DQuat::IDENTITY,
+        shift: DVec3::ZERO,
+    };
+
+    /// Where a point comes to.
+    #[must_use]
+    pub fn apply(&self, point: DVec3) -> DVec3 {
+        // What rests keeps its bits: a turn by nothing would still round.
+        if *self == Pose::IDENTITY {
+            return point;
+        }
+        self.turn * point + self.shift
+    }
+
+    /// The pose that undoes this one.
+    #[must_use]
+    pub fn inverse(&self) -> Pose {
+        let turn = self.turn.conjugate();
+        Pose {
+            turn,
+            shift: turn * -self.shift,
+        }
+    }
+
+    /// This pose after another one.
+    #[must_use]
+    pub fn after(&self, first: &Pose) -> Pose {
+        Pose {
+            turn: self.turn * first.turn,
+            shift: self.turn * first.shift + self.shift,
+        }
+    }
+}
+
+/// To and fro, from where it started.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Oscillation {
+    /// Amplitude of the shift (m).
+    pub amplitude: DVec3,
+    /// Axis of the turn.
+    pub axis: DVec3,
+    /// Amplitude of the turn (rad).
+    pub angle: f64,
+    /// Periods by time (1/s).
+    pub frequency: f64,
+    /// Where in the period it begins (rad).
+    pub phase: f64,
+}
+
+/// A rigid motion as a function of time; at its start nothing has moved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Motion {
+    /// When it begins (s).
+    pub start: f64,
+    /// When it ends (s).
+    pub stop: f64,
+    /// Constant velocity (m/s).
+    pub velocity: DVec3,
+    /// Constant angular velocity (rad/s).
+    pub angular_velocity: DVec3,
+    /// The point that turns go about (m).
+    pub center: DVec3,
+    /// To and fro.
+    pub oscillation: Option<Oscillation>,
+    /// Places and turns at given times.
+    pub keyframes: Option<Keyframes>,
+}
+
+impl Motion {
+    /// No motion.
+    #[must_use]
+    pub fn rest() -> Motion {
+        Motion {
+            start: 0.0,
+            stop: f64::INFINITY,
+            velocity: DVec3::ZERO,
+            angular_velocity: DVec3::ZERO,
+            center: DVec3::ZERO,
+            oscillation: None,
+            keyframes: None,
+        }
+    }
+
+    /// Whether nothing ever moves.
+    #[must_use]
+    pub fn is_rest(&self) -> bool {
+        self.velocity == DVec3::ZERO
+            && self.angular_velocity == DVec3::ZERO
+            && self.oscillation.is_none()
+            && self.keyframes.is_none()
+    }
+
+    /// Where things are at a time.
+    #[must_use]
+    pub fn pose(&self, time: f64) -> Pose {
+        if self.is_rest() {
+            return Pose::IDENTITY;
+        }
+        let elapsed = elapsed(time, self.start, self.stop);
+        let mut turn = DQuat::from_scaled_axis(self.angular_velocity * elapsed);
+        let mut shift = self.velocity * elapsed;
+        if let Some(oscillation) = &self.oscillation {
+            let phase = oscillation.phase;
+            let swing = (TAU * oscillation.frequency * elapsed + phase).sin() - phase.sin();
+            turn *= DQuat::from_axis_angle(oscillation.axis, oscillation.angle * swing);
+            shift += oscillation.amplitude * swing;
+        }
+        if let Some(keyframes) = &self.keyframes {
+            turn *= keyframes.turn(elapsed);
+            shift += keyframes.shift(elapsed);
+        }
+        Pose {
+            turn,
+            shift: shift + self.center - turn * self.center,
+        }
+    }
+}
+
+/// Time since the start, until the stop.
+fn elapsed(time: f64, start: f64, stop: f64) -> f64 {
+    (time.min(stop) - start).max(0.0)
+}
+
+/// An angle as a function of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Twist {
+    /// When it begins (s).
+    pub start: f64,
+    /// When it ends (s).
+    pub stop: f64,
+    /// Constant rate (rad/s).
+    pub rate: f64,
+    /// Angles at given times.
+    pub keyframes: Option<Track<1>>,
+}
+
+impl Twist {
+    /// The angle at a time (rad).
+    #[must_use]
+    pub fn angle(&self, time: f64) -> f64 {
+        let elapsed = elapsed(time, self.start, self.stop);
+        let told = self
+            .keyframes
+            .as_ref()
+            .map_or(0.0, |track| track.at(elapsed)[0]);
+        self.rate * elapsed + told
+    }
+}
+
+/// How the points of an object or a pin move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// The rigid motion.
+    pub motion: Motion,
+    /// Where the points come from before that, if not from the start.
+    pub sequence: Option<Arc<Sequence>>,
+}
+
+impl Script {
+    /// Nothing moves.
+    #[must_use]
+    pub fn rest() -> Script {
+        Script {
+            motion: Motion::rest(),
+            sequence: None,
+        }
+    }
+
+    /// Whether nothing ever moves.
+    #[must_use]
+    pub fn is_rest(&self) -> bool {
+        self.motion.is_rest() && self.sequence.is_none()
+    }
+
+    /// Where a point that started at `start`, vertex `vertex` of the sequence, is at a time.
+    #[must_use]
+    pub fn point(&self, vertex: usize, start: DVec3, time: f64) -> DVec3 {
+        self.points(std::iter::once((vertex, start)), time)
+            .next()
+            .unwrap_or(start)
+    }
+
+    /// Where points, each with its vertex and its start, are at a time.
+    pub fn points<'a>(
+        &'a self,
+        points: impl Iterator<Item = (usize, DVec3)> + 'a,
+        time: f64,
+    ) -> impl Iterator<Item = DVec3> + 'a {
+        let pose = self.motion.pose(time);
+        let elapsed = elapsed(time, self.motion.start, self.motion.stop);
+        let blend = self
+            .sequence
+            .as_ref()
+            .map(|sequence| sequence.blend(elapsed));
+        points.map(move |(vertex, start)| {
+            let place = match (&self.sequence, &blend) {
+                (Some(sequence), Some(blend)) => sequence.point(vertex, blend),
+                _ => start,
+            };
+            pose.apply(place)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::f64::consts::{FRAC_PI_2, PI};
+
+    #[test]
+    fn a_quarter_turn_about_a_center_goes_where_it_should() {
+        let motion = Motion {
+            start: 1.0,
+            stop: 2.0,
+            angular_velocity: DVec3::Z * FRAC_PI_2,
+            center: DVec3::X,
+            ..Motion::rest()
+        };
+        let start = DVec3::new(2.0, 0.0, 5.0);
+        assert_eq!(motion.pose(0.5).apply(start), start);
+        // One metre to the right of the center, then one metre behind it, and no further.
+        for time in [2.0, 7.0] {
+            let point = motion.pose(time).apply(start);
+            assert!((point - DVec3::new(1.0, 1.0, 5.0)).length() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn an_oscillation_starts_where_it_is_and_comes_back_after_a_period() {
+        let motion = Motion {
+            oscillation: Some(Oscillation {
+                amplitude: DVec3::new(0.1, 0.0, 0.0),
+                axis: DVec3::Z,
+                angle: 0.2,
+                frequency: 4.0,
+                phase: PI / 3.0,
+            }),
+            ..Motion::rest()
+        };
+        let start = DVec3::new(0.0, 1.0, 0.0);
+        assert!((motion.pose(0.0).apply(start) - start).length() < 1e-15);
+        assert!((motion.pose(0.25).apply(start) - start).length() < 1e-14);
+        // The phase is π/3: the sine has fallen from √3/2 to −√3/2 after half a period.
+        let half = motion.pose(0.125);
+        assert!((half.shift.x + 0.1 * 3f64.sqrt()).abs() < 1e-15);
+        let (axis, angle) = half.turn.to_axis_angle();
+        assert!((axis.z * angle + 0.2 * 3f64.sqrt()).abs() < 1e-14);
+    }
+
+    #[test]
+    fn what_rests_keeps_its_bits() {
+        let point = DVec3::new(0.1, -0.0, 1e-300);
+        let moved = Script::rest().point(0, point, 3.7);
+        assert_eq!(
+            moved.to_array().map(f64::to_bits),
+            point.to_array().map(f64::to_bits)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_pose_and_its_inverse_cancel(
+            axis in proptest::array::uniform3(-3.0f64..3.0),
+            shift in proptest::array::uniform3(-5.0f64..5.0),
+            point in proptest::array::uniform3(-5.0f64..5.0),
+        ) {
+            let pose = Pose {
+                turn: DQuat::from_scaled_axis(DVec3::from(axis)),
+                shift: DVec3::from(shift),
+            };
+            let point = DVec3::from(point);
+            let back = pose.inverse().apply(pose.apply(point));
+            prop_assert!((back - point).length() < 1e-13);
+            let nothing = pose.after(&pose.inverse());
+            prop_assert!((nothing.apply(point) - point).length() < 1e-13);
+        }
+    }
+}
