@@ -9,6 +9,7 @@ use super::mesh::{FileOrder, Prototype};
 use super::place::{Places, vector};
 use super::shell::shell;
 use super::{Builder, Parts};
+use crate::generate::lattice::Embedding;
 use crate::generate::shape::Shape;
 use crate::mesh::Mesh;
 use crate::mesh::diagnose::Use;
@@ -72,6 +73,16 @@ impl<'a> Builder<'a> {
         let kind = match kind {
             Kind::Rigid(_, properties) => Kind::Rigid(exact(shape, &places), properties),
             Kind::Rods(rods) => Kind::Rods(carry_directors(rods, &whole)),
+            Kind::Embedded(material, embedding) => {
+                let lattice = places.copies_of(&embedding.lattice);
+                Kind::Embedded(
+                    material,
+                    Embedding {
+                        lattice,
+                        ..embedding
+                    },
+                )
+            }
             kind => kind,
         };
         let movement = match (&kind, &item.value.motion) {

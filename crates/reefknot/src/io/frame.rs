@@ -3,8 +3,9 @@
 use glam::DVec3;
 
 use super::tensors::TensorFile;
+use crate::generate::lattice::Embedding;
 use crate::integrate::Step;
-use crate::model::{Kind, Model};
+use crate::model::{Kind, Model, Object};
 use crate::state::{State, flat};
 
 /// The parts that do not change, in memory: start points and elements.
@@ -26,21 +27,38 @@ pub fn topology_file(model: &Model) -> TensorFile {
                 let radius = rods.radius.to_vec();
                 file.put_f64(&format!("{name}/radius"), &[2], radius);
             }
-            Kind::Embedded(_, embedding) => {
-                let points = &embedding.lattice.points;
-                let cage = format!("{name}/lattice_points");
-                file.put_f64(&cage, &[points.len(), 3], flat(points));
-                put_elements(
-                    &mut file,
-                    name,
-                    "lattice_tetrahedra",
-                    &embedding.lattice.tetrahedra,
-                );
-            }
+            Kind::Embedded(_, embedding) => put_lattice(&mut file, object, embedding),
             _ => {}
         }
     }
     file
+}
+
+/// A lattice and how the surface hangs on it. The weights are those of the first copy.
+fn put_lattice(file: &mut TensorFile, object: &Object, embedding: &Embedding) {
+    let name = &object.name;
+    let lattice = &embedding.lattice;
+    let points = flat(&lattice.points);
+    let shape = [lattice.points.len(), 3];
+    file.put_f64(&format!("{name}/lattice_start_points"), &shape, points);
+    put_elements(file, name, "lattice_tetrahedra", &lattice.tetrahedra);
+    let of_copy = (lattice.points.len() / object.copies) as u32;
+    let copies = (0..object.copies as u32).map(|copy| copy * of_copy);
+    let stencils = &embedding.weights;
+    let vertices: Vec<[u32; 4]> = copies
+        .flat_map(|first| stencils.iter().map(move |s| s.vertices.map(|v| first + v)))
+        .collect();
+    put_elements(file, name, "lattice_vertices", &vertices);
+    let weights: Vec<f64> = stencils
+        .iter()
+        .flat_map(|stencil| stencil.weights)
+        .collect();
+    let weights = weights.repeat(object.copies);
+    file.put_f64(
+        &format!("{name}/lattice_weights"),
+        &[vertices.len(), 4],
+        weights,
+    );
 }
 
 /// The vertices of elements, if there are any.

@@ -92,7 +92,8 @@ pub enum Kind {
     Rods(Rods),
     /// A soft solid.
     Solid(SolidMaterial),
-    /// A surface in a lattice of tetrahedra, one for each copy.
+    /// A surface in a lattice of tetrahedra: the lattices of all copies, and the weights of the first, whose lattice
+    /// comes first.
     Embedded(SolidMaterial, Embedding),
     /// A rigid prop; its shape if it is an exact one, and the properties of one copy.
     Rigid(Option<Exact>, MassProperties),
