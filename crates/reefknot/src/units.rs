@@ -342,6 +342,17 @@ pub fn closest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
+/// A number to five digits, as one would write it in a message.
+#[must_use]
+pub fn short_number(value: f64) -> String {
+    let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
+    match rounded == 0.0 || (1e-6..1e9).contains(&rounded.abs()) {
+        // Without the sign of −0.
+        true => format!("{}", rounded + 0.0),
+        false => format!("{rounded:e}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ use crate::mesh::diagnose::{self, Use};
 use crate::model::{Kind, Model, Movement, Object};
 use crate::scene::Scene;
 use crate::scene::tables::Material;
+use crate::units::short_number;
 
 /// Looks for what a user probably did not mean.
 #[must_use]
@@ -64,7 +65,10 @@ fn check_units(object: &Object, findings: &mut Vec<Finding>) {
         if !range.contains(&value) {
             findings.push(finding(
                 Severity::Warning,
-                format!("`{name}` has {what} of {value:.3e} {unit}: is the unit right?"),
+                format!(
+                    "`{name}` has {what} of {} {unit}: is the unit right?",
+                    short_number(value)
+                ),
             ));
         }
     };
@@ -120,9 +124,10 @@ fn check_thickness(object: &Object, findings: &mut Vec<Finding>) {
     };
     let name = &object.name;
     let at = mesh.points[a as usize];
+    let [x, y, z] = at.to_array().map(short_number);
     let place = format!(
-        "its shortest edge, {a}-{b} at ({:.4}, {:.4}, {:.4}), has {shortest:.2e} m",
-        at.x, at.y, at.z
+        "its shortest edge, {a}-{b} at ({x}, {y}, {z}), has {} m",
+        short_number(shortest)
     );
     let contact = object.surface.thickness;
     // Rods may be thicker than their edges are long: neighbours along a rod do not count as touching.
@@ -184,8 +189,10 @@ fn check_presets(scene: &Scene, findings: &mut Vec<Finding>) {
             };
             if !(1.0 / most..=most).contains(&(own / usual)) {
                 let sentence = format!(
-                    "material `{}` has a `{key}` of {own:.3e} {unit}, \"{preset_name}\" has {usual:.3e}: is the unit right?",
-                    item.name
+                    "`{key}` of material `{}` is {} {unit}, that of \"{preset_name}\" {}: is the unit right?",
+                    item.name,
+                    short_number(own),
+                    short_number(usual)
                 );
                 findings.push(finding(Severity::Warning, sentence));
             }
@@ -218,7 +225,7 @@ fn check_not_simulated(scene: &Scene, model: &Model, findings: &mut Vec<Finding>
         .collect();
     if !names.is_empty() {
         let sentence = format!(
-            "only cloth is simulated by `{}` so far: {} stay where they start, or go with what holds them",
+            "`{}` simulates cloth only so far; it leaves {} where their motion, pins or host put them",
             scene.tables.method.integrator.word(),
             names.join(", ")
         );

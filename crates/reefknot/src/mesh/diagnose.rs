@@ -15,6 +15,7 @@ use std::fmt;
 use glam::DVec3;
 
 use super::{Curve, Mesh};
+use crate::units::short_number;
 pub use repair::{drop_loose_vertices, orient_tetrahedra, weld};
 
 /// How many of a kind are named.
@@ -205,7 +206,7 @@ impl Defect {
     #[must_use]
     pub fn says(&self) -> String {
         use DefectKind as Kind;
-        let [x, y, z] = self.at.to_array().map(short);
+        let [x, y, z] = self.at.to_array().map(short_number);
         let place = match self.what {
             Kind::NoTriangles | Kind::NoTetrahedra | Kind::NoCurves => String::new(),
             _ => format!(" at ({x}, {y}, {z})"),
@@ -221,16 +222,6 @@ impl Defect {
 impl fmt::Display for Defect {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}", self.says(), self.advice)
-    }
-}
-
-/// A number to five digits.
-fn short(value: f64) -> String {
-    let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
-    match rounded == 0.0 || (1e-6..1e9).contains(&rounded.abs()) {
-        // Without the sign of −0.
-        true => format!("{}", rounded + 0.0),
-        false => format!("{rounded:e}"),
     }
 }
 
