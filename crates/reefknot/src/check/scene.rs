@@ -225,7 +225,7 @@ fn check_not_simulated(scene: &Scene, model: &Model, findings: &mut Vec<Finding>
         .collect();
     if !names.is_empty() {
         let sentence = format!(
-            "`{}` simulates cloth only so far; it leaves {} where their motion, pins or host put them",
+            "`{}` simulates cloth only so far; moved as told, by motions, pins and hosts: {}",
             scene.tables.method.integrator.word(),
             names.join(", ")
         );

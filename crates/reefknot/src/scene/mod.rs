@@ -11,6 +11,7 @@ pub mod parameters;
 pub mod problem;
 pub mod read;
 pub mod shape;
+mod share;
 pub mod shipped;
 pub mod tables;
 pub mod tree;
@@ -177,6 +178,7 @@ pub fn json_schema() -> serde_json::Value {
     for free in ["parameters", "quick"] {
         schema["properties"][free]["type"] = serde_json::json!("object");
     }
+    share::share(&mut schema);
     schema
 }
 
