@@ -243,6 +243,56 @@ fn an_object_so_far_away_that_its_vertices_fall_together_is_refused() {
 }
 
 #[test]
+fn what_comes_to_no_number_while_it_moves_is_refused_where_its_motion_stands() {
+    for motion in [
+        "{ velocity = [1e300, 0, 0] }",
+        "{ angular_velocity = [0, 0, 1e308] }",
+        "{ center = [1e308, 0, 0], angular_velocity = [0, 0, 1] }",
+        "{ oscillation = { frequency = 1e308 } }",
+        "{ oscillation = { frequency = 1, amplitude = [0, 1e308, 0] } }",
+        "{ oscillation = { frequency = 1, rotation = { angle = 1e308 } } }",
+        "{ keyframes = [{ time = 0, position = [-1e308, 0, 0] }, { time = 1, position = [1e308, 0, 0] }] }",
+        "{ keyframes = [{ time = 0, rotation = { angle = -1e308 } }, { time = 1, rotation = { angle = 1e308 } }] }",
+    ] {
+        let report = changed("[3, 3]", &format!("[3, 3]\nmotion = {motion}"));
+        expect(
+            &report,
+            &["a.toml:8:10", "the `motion` comes to", "at most 1e15"],
+        );
+    }
+    let rod = "\n[object.rod]\nkind = \"rod\"\nlength = 1\nvertices = 3\nradius = 0.01\nmaterial = \"a\"\n\
+        [clamp.end]\nobject = \"rod\"\nend = \"first\"\ntwist = { rate = 1e300 }\n";
+    let text = SCENE.replace("\"denim\"", "\"denim\"\ndensity = 1000\nyoung = 1e6");
+    expect(
+        &report(&format!("{text}{rod}"), &[]),
+        &["the `twist` comes to"],
+    );
+    let fast = changed("[3, 3]", "[3, 3]\nvelocity = [1e300, 0, 0]");
+    expect(&fast, &["a.toml:4:1", "would start at 1e300 m/s"]);
+}
+
+#[test]
+fn colliders_and_rods_of_sizes_without_number_are_refused() {
+    let sphere = |radius: &str| {
+        let collider = format!("\n[collider.b]\nkind = \"sphere\"\nradius = {radius}\n");
+        report(&format!("{SCENE}{collider}"), &[])
+    };
+    expect(
+        &sphere("1e200"),
+        &[
+            "a.toml:10:1",
+            "`collider.b` is too large: it reaches 1e200 m",
+        ],
+    );
+    expect(&sphere("1e-200"), &["`collider.b`"]);
+    let far = "1\nposition = [1e308, 0, 0]\ncopies = { array = { count = [3, 1, 1], spacing = [1e308, 0, 0] } }";
+    expect(
+        &sphere(far),
+        &["a.toml:10:1", "`collider.b` is too far away"],
+    );
+}
+
+#[test]
 fn an_axis_of_any_length_is_an_axis() {
     for axis in ["[1e308, 1e308, 0]", "[0, 0, 1e-320]"] {
         let rotation = format!("[3, 3]\nrotation = {{ axis = {axis}, angle = 1 }}");

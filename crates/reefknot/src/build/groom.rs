@@ -19,6 +19,7 @@ impl Builder<'_> {
         table: &Groom,
         built: &[Option<Object>],
     ) -> Option<Object> {
+        let who = format!("object.{}", item.name);
         let material = self.material_of(item);
         let host = self.host(table, built);
         let style = self.style(item, table);
@@ -43,11 +44,11 @@ impl Builder<'_> {
             Roots::Density(density) => density * area,
             Roots::Count(count) => count as f64,
         };
-        self.refuse_vertices(roots * style.vertices as f64, &item.name, place)?;
+        self.refuse_vertices(roots * style.vertices as f64, &who, place)?;
         let mut grown = match groom::groom(&skin, &style) {
             Ok(grown) => grown,
             Err(reason) => {
-                let message = format!("`object.{}` cannot grow: {reason}", item.name);
+                let message = format!("`{who}` cannot grow: {reason}");
                 self.problem(
                     &item.place,
                     message,
@@ -60,7 +61,7 @@ impl Builder<'_> {
         if let Kind::Collider(Some(exact)) | Kind::Rigid(Some(exact), _) = &host_object.kind {
             lift_to(exact, &mut grown.mesh);
         }
-        self.refuse_far(&grown.mesh, item)?;
+        self.refuse_far(&grown.mesh, &who, &item.place)?;
         let rods = carry_directors(rods, &grown.mesh);
         Some(Object {
             name: item.name.clone(),

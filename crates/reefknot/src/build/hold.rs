@@ -155,7 +155,7 @@ impl Builder<'_> {
     /// How held vertices move; turns go about their middle if the scene does not say.
     fn hold_script(
         &mut self,
-        motion: Option<&tables::Motion>,
+        motion: Option<&Placed<tables::Motion>>,
         object: &Object,
         vertices: &[u32],
     ) -> Option<crate::motion::Script> {

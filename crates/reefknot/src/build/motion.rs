@@ -6,11 +6,13 @@ use glam::DVec3;
 
 use super::Builder;
 use super::mesh::to_scene_axes;
+use super::object::FARTHEST;
 use super::place::vector;
 use crate::io::import;
 use crate::motion::keyframes::{Key, Keyframes, Track};
 use crate::motion::sequence::Sequence;
 use crate::motion::{Motion, Oscillation, Script, Twist};
+use crate::scene::problem::Place;
 use crate::scene::tables::{self, Duration};
 use crate::scene::values::Placed;
 
@@ -25,11 +27,15 @@ impl Builder<'_> {
     /// of mesh files in their place.
     pub(super) fn script(
         &mut self,
-        table: Option<&tables::Motion>,
+        table: Option<&Placed<tables::Motion>>,
         center: DVec3,
         arrange: Arrange<'_>,
     ) -> Option<Script> {
-        let Some(table) = table else {
+        let Some(Placed {
+            value: table,
+            place,
+        }) = table
+        else {
             return Some(Script::rest());
         };
         let motion = self.motion(table, center);
@@ -37,10 +43,26 @@ impl Builder<'_> {
             None => None,
             Some(sequence) => Some(Arc::new(self.sequence(sequence, arrange)?)),
         };
-        Some(Script {
-            motion: motion?,
-            sequence,
-        })
+        let motion = motion?;
+        self.refuse_wild(motion.reach(self.end()), "motion", place)?;
+        Some(Script { motion, sequence })
+    }
+
+    /// When the scene ends, about (s).
+    fn end(&self) -> f64 {
+        let time = &self.tables.time;
+        time.duration.value.0 + 1.0 / time.frame_rate
+    }
+
+    /// Refuses motions by lengths and angles that leave no digit for what moves.
+    fn refuse_wild(&mut self, reach: f64, what: &str, place: &Place) -> Option<()> {
+        if reach <= FARTHEST {
+            return Some(());
+        }
+        let message = format!("the `{what}` comes to {} m or rad", super::count(reach));
+        let advice = format!("at most {FARTHEST:e}: give smaller speeds, lengths and angles");
+        self.problem(place, message, advice);
+        None
     }
 
     fn motion(&mut self, table: &tables::Motion, center: DVec3) -> Option<Motion> {
@@ -98,8 +120,12 @@ impl Builder<'_> {
     }
 
     /// How a clamp turns.
-    pub(super) fn twist(&mut self, table: Option<&tables::Twist>) -> Option<Twist> {
-        let Some(table) = table else {
+    pub(super) fn twist(&mut self, table: Option<&Placed<tables::Twist>>) -> Option<Twist> {
+        let Some(Placed {
+            value: table,
+            place,
+        }) = table
+        else {
             return Some(Twist {
                 start: 0.0,
                 stop: f64::INFINITY,
@@ -121,12 +147,14 @@ impl Builder<'_> {
                 Some(Track::new(times, angles, table.interpolation))
             }
         };
-        Some(Twist {
+        let twist = Twist {
             start: table.start.0,
             stop: self.stop(table.start, table.stop.as_ref())?,
             rate: table.rate.0,
             keyframes,
-        })
+        };
+        self.refuse_wild(twist.reach(self.end()), "twist", place)?;
+        Some(twist)
     }
 
     /// When something stops; it must have started.

@@ -21,6 +21,13 @@ use crate::scene::values::NamedItem;
 
 pub(super) type ObjectItem = NamedItem<tables::Object>;
 
+/// Nothing is farther from the origin (m), or faster at the start (m/s), than this: a tenth of a light year, whose
+/// powers are still numbers.
+pub(super) const FARTHEST: f64 = 1e15;
+
+/// No edge is shorter than this (m); its powers are numbers too.
+const LEAST_EDGE: f64 = 1e-30;
+
 impl<'a> Builder<'a> {
     /// All objects and colliders. Grooms come last, since they grow on others.
     pub(super) fn parts(&mut self) -> Option<Parts> {
@@ -69,7 +76,7 @@ impl<'a> Builder<'a> {
         self.refuse_defects(&mesh, use_of(&item.value.kind), &who, &place)?;
         let (kind, mass) = self.kind(item, material?, &mesh, &place)?;
         let whole = places.copies_of(&mesh);
-        self.refuse_far(&whole, item)?;
+        self.refuse_far(&whole, &who, &item.place)?;
         let kind = match kind {
             Kind::Rigid(_, properties) => Kind::Rigid(exact(shape, &places), properties),
             Kind::Rods(rods) => Kind::Rods(carry_directors(rods, &whole)),
@@ -92,6 +99,7 @@ impl<'a> Builder<'a> {
                 let first = parts.positions.len();
                 parts.add_bodies(index, &whole, shell, &masses);
                 parts.set_in_motion(first, masses.len(), &item.value);
+                self.refuse_fast(&parts.velocities[first..], &who, &item.place)?;
                 Movement::Simulated(first..parts.positions.len())
             }
             (_, motion) => {
@@ -138,6 +146,8 @@ impl<'a> Builder<'a> {
         )?;
         self.vertices += places.poses.len() * mesh.points.len();
         self.refuse_defects(&mesh, Use::Collider, &who, &place)?;
+        let whole = places.copies_of(&mesh);
+        self.refuse_far(&whole, &who, &item.place)?;
         let center = vector(placement.position.map(|length| length.0));
         let arrange = |points: Vec<DVec3>| arrange(points, &mesh, &order, &places);
         let script = self.script(motion.as_ref(), center, &arrange)?;
@@ -146,7 +156,7 @@ impl<'a> Builder<'a> {
         Some(Object {
             name: item.name.clone(),
             kind: Kind::Collider(exact),
-            mesh: places.copies_of(&mesh),
+            mesh: whole,
             copies: places.poses.len(),
             mass: 0.0,
             movement: Movement::Scripted(Box::new(script)),
@@ -211,8 +221,22 @@ impl<'a> Builder<'a> {
         Some(masses)
     }
 
-    /// Refuses objects that are so far away that their vertices fall together.
-    pub(super) fn refuse_far(&mut self, mesh: &Mesh, item: &ObjectItem) -> Option<()> {
+    /// Refuses velocities whose squares are no numbers.
+    fn refuse_fast(&mut self, velocities: &[DVec3], who: &str, place: &Place) -> Option<()> {
+        let speeds = velocities.iter().map(|v| v.abs().max_element());
+        let fastest = speeds.fold(0.0, f64::max);
+        if fastest <= FARTHEST {
+            return Some(());
+        }
+        let message = format!("`{who}` would start at {fastest:e} m/s");
+        let advice =
+            format!("at most {FARTHEST:e} m/s; give a smaller `velocity` and `angular_velocity`");
+        self.problem(place, message, advice);
+        None
+    }
+
+    /// Refuses what is so large, so small or so far away that its vertices fall together or lengths are no numbers.
+    pub(super) fn refuse_far(&mut self, mesh: &Mesh, who: &str, place: &Place) -> Option<()> {
         let reach = mesh
             .points
             .iter()
@@ -225,12 +249,25 @@ impl<'a> Builder<'a> {
             .flat_map(|[a, b, c]| [[*a, *b], [*b, *c], [*c, *a]]);
         let edges = sides.chain(mesh.curves.iter().flat_map(|curve| curve.edges()));
         let shortest = edges.map(length).fold(f64::INFINITY, f64::min);
-        if reach.is_finite() && shortest > 1e-11 * reach {
+        let (message, advice) = if reach > LEAST_EDGE && shortest <= 1e-11 * reach {
+            let advice = "its vertices fall together there, as numbers have 16 digits";
+            (format!("`{who}` is too far away"), advice.to_owned())
+        } else if shortest < LEAST_EDGE {
+            let message = format!("`{who}` is too small: it has an edge of {shortest:e} m");
+            (
+                message,
+                format!("at least {LEAST_EDGE:e} m; give larger sizes"),
+            )
+        } else if reach > FARTHEST {
+            let message = format!("`{who}` is too large: it reaches {reach:e} m");
+            (
+                message,
+                format!("at most {FARTHEST:e} m; give smaller sizes"),
+            )
+        } else {
             return Some(());
-        }
-        let message = format!("`object.{}` is too far away", item.name);
-        let advice = "its vertices fall together there, as numbers have 16 digits";
-        self.problem(&item.place, message, advice);
+        };
+        self.problem(place, message, advice);
         None
     }
 }

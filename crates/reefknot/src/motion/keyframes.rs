@@ -32,6 +32,13 @@ impl<const N: usize> Track<N> {
         }
     }
 
+    /// The largest of all numbers, without its sign.
+    #[must_use]
+    pub fn reach(&self) -> f64 {
+        let all = self.values.as_flattened().iter();
+        all.fold(0.0, |most, value| value.abs().max(most))
+    }
+
     /// The numbers at a time; the first before all, the last after all.
     #[must_use]
     pub fn at(&self, time: f64) -> [f64; N] {
@@ -162,6 +169,15 @@ impl Keyframes {
             shifts: Track::new(times, shifts, interpolation),
             turns,
         })
+    }
+
+    /// The largest length (m) or angle (rad) that is given.
+    #[must_use]
+    pub fn reach(&self) -> f64 {
+        match &self.turns {
+            Turns::OneAxis(_, angles) => self.shifts.reach().max(angles.reach()),
+            Turns::Shortest(..) => self.shifts.reach(),
+        }
     }
 
     /// How far it has moved at a time (m).

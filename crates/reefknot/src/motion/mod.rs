@@ -119,6 +119,21 @@ impl Motion {
             && self.keyframes.is_none()
     }
 
+    /// The largest length (m) or angle (rad) that it works with until a time.
+    #[must_use]
+    pub fn reach(&self, until: f64) -> f64 {
+        let elapsed = elapsed(until, self.start, self.stop);
+        let steady = largest(self.velocity).max(largest(self.angular_velocity)) * elapsed;
+        let swinging = self.oscillation.as_ref().map_or(0.0, |swing| {
+            let periods = swing.frequency * elapsed;
+            let phase = swing.phase.abs().max(swing.angle.abs());
+            periods.max(phase).max(largest(swing.amplitude))
+        });
+        let told = self.keyframes.as_ref().map_or(0.0, Keyframes::reach);
+        let center = largest(self.center);
+        steady.max(swinging).max(told).max(center)
+    }
+
     /// Where things are at a time.
     #[must_use]
     pub fn pose(&self, time: f64) -> Pose {
@@ -145,6 +160,11 @@ impl Motion {
     }
 }
 
+/// The largest component of a vector, without its sign.
+fn largest(vector: DVec3) -> f64 {
+    vector.abs().max_element()
+}
+
 /// Time since the start, until the stop.
 fn elapsed(time: f64, start: f64, stop: f64) -> f64 {
     (time.min(stop) - start).max(0.0)
@@ -164,6 +184,13 @@ pub struct Twist {
 }
 
 impl Twist {
+    /// The largest angle until a time (rad).
+    #[must_use]
+    pub fn reach(&self, until: f64) -> f64 {
+        let told = self.keyframes.as_ref().map_or(0.0, Track::reach);
+        (self.rate.abs() * elapsed(until, self.start, self.stop)).max(told)
+    }
+
     /// The angle at a time (rad).
     #[must_use]
     pub fn angle(&self, time: f64) -> f64 {

@@ -13,7 +13,7 @@ table! {
         /// Which vertices.
         at: Placed<Selection>,
         /// How they move; they rest if left out.
-        motion: Option<Motion>,
+        motion: Option<Placed<Motion>>,
         /// When they are taken hold of, wherever they are then.
         start: Duration [NOT_NEGATIVE] = "0",
         /// When they are let go; never if left out.
@@ -29,10 +29,10 @@ table! {
         /// Which end, of every rod of the object.
         end: RodEnd,
         /// How it moves; it rests if left out.
-        motion: Option<Motion>,
+        motion: Option<Placed<Motion>>,
         /// How it is turned about the rod's own axis, counter-clockwise when the rod points at the
         /// viewer.
-        twist: Option<Twist>,
+        twist: Option<Placed<Twist>>,
         /// When it takes hold.
         start: Duration [NOT_NEGATIVE] = "0",
         /// When it lets go; never if left out.

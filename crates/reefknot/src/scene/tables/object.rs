@@ -18,7 +18,7 @@ table! {
         /// Angular velocity at the start, about its middle (of each copy).
         angular_velocity: [AngularRate; 3] = "[0, 0, 0]",
         /// If given, it moves like this instead of being simulated.
-        motion: Option<Motion>,
+        motion: Option<Placed<Motion>>,
         /// How it touches others.
         contact: ContactProperties = "{}",
     }

@@ -209,7 +209,7 @@ table! {
     /// Something that is touched but not simulated: it rests, or moves as it is told.
     pub struct Collider {
         /// How it moves; it rests if left out.
-        motion: Option<Motion>,
+        motion: Option<Placed<Motion>>,
         /// How it touches others.
         contact: ContactProperties = "{}",
         /// Length of the edges of the triangles that it is drawn with; of those that are touched,
