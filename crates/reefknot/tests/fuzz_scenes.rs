@@ -7,6 +7,9 @@ mod mutate;
 #[path = "../examples/fuzz_scenes/seeds.rs"]
 mod seeds;
 
+use reefknot::model::Model;
+use reefknot::scene::{Scene, SceneRequest, shipped};
+
 #[test]
 fn two_thousand_mutated_scenes_neither_panic_nor_hang_and_each_refusal_has_a_place() {
     let tally = cases::run(0, 2000, 1).unwrap();
@@ -32,8 +35,33 @@ fn the_scenes_that_are_mutated_use_every_key() {
     }
     let mut found = Vec::new();
     keys(&reefknot::scene::json_schema(), &mut found);
-    let text = seeds::seeds().join("\n");
+    let texts = seeds::seeds().into_iter().map(|seed| seed.text + "\n");
+    let text: String = texts.collect();
     for key in found {
         assert!(text.contains(&key), "no scene to mutate uses `{key}`");
+    }
+}
+
+#[test]
+fn the_scenes_that_are_mutated_are_good_and_small() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in seeds::FILES {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    for seed in seeds::seeds() {
+        let request = SceneRequest {
+            text: seed.text,
+            quick: true,
+            folder: folder.path().to_path_buf(),
+            ..SceneRequest::default()
+        };
+        let most = match shipped::find(&seed.name) {
+            Ok(_) => cases::MAX_VERTICES,
+            Err(_) => cases::LARGE,
+        };
+        let built = Scene::read(&request).and_then(|scene| Model::build_within(&scene, most));
+        if let Err(problems) = built {
+            panic!("{}: {problems}", seed.name);
+        }
     }
 }

@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use reefknot::check;
-use reefknot::integrate::{self, Scratch};
+use reefknot::integrate::{self, Scratch, Step};
+use reefknot::io::frame::{frame_file, topology_file};
+use reefknot::machine::peak_memory;
 use reefknot::model::Model;
 use reefknot::scene::problem::Problems;
 use reefknot::scene::{Scene, SceneRequest};
+use reefknot::state::State;
 
 use crate::{mutate, seeds};
 
@@ -23,12 +26,15 @@ const STUCK: Duration = Duration::from_secs(60);
 const LONGEST_REPORT: usize = 40_000;
 
 /// Scenes of more vertices than this are refused.
-const MAX_VERTICES: usize = 100_000;
+pub(crate) const MAX_VERTICES: usize = 100_000;
 
 /// Scenes of more vertices than this are allowed in one case of [`LARGE_EVERY`].
-const LARGE: usize = 2000;
+pub(crate) const LARGE: usize = 4000;
 
 const LARGE_EVERY: u64 = 40;
+
+/// Scenes of at most [`MAX_VERTICES`] that need more memory than this in all hold on to something (bytes).
+const MOST_MEMORY: u64 = 2 << 30;
 
 /// The stack of the main thread where it is smallest.
 const STACK: usize = 1 << 20;
@@ -49,6 +55,10 @@ pub(crate) struct Tally {
     pub(crate) bad_reports: u64,
     /// Accepted, but what is stored of them reads back differently.
     pub(crate) not_reread: u64,
+    /// Accepted, but a point, a velocity or a director is no finite number.
+    pub(crate) not_finite: u64,
+    /// Scenes to start from, and how many of the cases made from them were made and accepted.
+    pub(crate) seeds: Vec<(String, u64, u64)>,
     pub(crate) slowest: Duration,
     pub(crate) slowest_case: u64,
     /// The first thing of each kind that must not happen: its case, what it is, and the scene.
@@ -60,7 +70,8 @@ pub(crate) struct Tally {
 impl Tally {
     /// Whether nothing happened that must not.
     pub(crate) fn is_clean(&self) -> bool {
-        self.findings.is_empty() && self.slowest <= SLOW
+        let memory = peak_memory().unwrap_or(0);
+        self.findings.is_empty() && self.slowest <= SLOW && memory <= MOST_MEMORY
     }
 
     /// One line of JSON.
@@ -76,10 +87,21 @@ impl Tally {
             "rejections_without_place": self.without_place,
             "bad_reports": self.bad_reports,
             "not_reread": self.not_reread,
+            "not_finite": self.not_finite,
             "slowest_ms": (self.slowest.as_secs_f64() * 1e4).round() / 10.0,
             "slowest_case": self.slowest_case,
+            "peak_mib": peak_memory().map(|bytes| bytes >> 20),
         })
         .to_string()
+    }
+
+    /// For every scene to start from, how many of its cases were accepted.
+    #[allow(dead_code, reason = "the test that shares this file does not print it")]
+    pub(crate) fn accepted_by_seed(&self) -> String {
+        let lines = self.seeds.iter();
+        lines
+            .map(|(name, cases, accepted)| format!("{accepted} of {cases} of {name}\n"))
+            .collect()
     }
 
     fn find(&mut self, kind: &'static str, case: u64, what: String, request: &SceneRequest) {
@@ -107,6 +129,10 @@ pub(crate) fn run(first: u64, count: u64, seed: u64) -> std::io::Result<Tally> {
             *first = info.to_string();
         }
     }));
+    let folder = tempfile::tempdir()?;
+    for (name, text) in seeds::FILES {
+        std::fs::write(folder.path().join(name), text)?;
+    }
     let current = Arc::new((AtomicU64::new(first), Mutex::new(Instant::now())));
     let watched = current.clone();
     std::thread::spawn(move || watch(&watched));
@@ -115,14 +141,21 @@ pub(crate) fn run(first: u64, count: u64, seed: u64) -> std::io::Result<Tally> {
         .spawn(move || {
             let seeds = seeds::seeds();
             let mut tally = Tally::default();
+            for seed in &seeds {
+                tally.seeds.push((seed.name.clone(), 0, 0));
+            }
             for case in first..first + count {
-                let request = mutate::request(&seeds, seed, case);
+                let (mut request, start_from) = mutate::request(&seeds, seed, case);
+                request.folder = folder.path().to_path_buf();
+                let accepted = tally.accepted;
                 current.0.store(case, Ordering::Relaxed);
                 let start = Instant::now();
                 *current.1.lock().unwrap_or_else(PoisonError::into_inner) = start;
                 let result = catch_unwind(AssertUnwindSafe(|| one(case, &request, &mut tally)));
                 let taken = start.elapsed();
                 tally.cases += 1;
+                tally.seeds[start_from].1 += 1;
+                tally.seeds[start_from].2 += tally.accepted - accepted;
                 if taken > tally.slowest {
                     (tally.slowest, tally.slowest_case) = (taken, case);
                 }
@@ -180,32 +213,87 @@ fn one(case: u64, request: &SceneRequest, tally: &mut Tally) {
     tally.accepted += 1;
     tally.built += 1;
     reread(case, &scene, request, tally);
-    let _ = check::check_scene(&scene, &model);
-    if step_twice(&scene, &model) {
-        tally.stepped += 1;
-    } else {
-        tally.steps_failed += 1;
+    let sentences = check::check_scene(&scene, &model);
+    let sentences: String = sentences
+        .iter()
+        .map(|f| f.sentence.clone() + "\n")
+        .collect();
+    if sentences.contains("NaN") || sentences.contains(is_control) {
+        tally.bad_reports += 1;
+        tally.find("bad sentence of the check", case, sentences, request);
+    }
+    let _ = topology_file(&model);
+    match look_along(&scene, &model) {
+        Ok(()) => tally.stepped += 1,
+        Err(None) => tally.steps_failed += 1,
+        Err(Some(what)) => {
+            tally.not_finite += 1;
+            tally.find("not finite", case, what, request);
+        }
     }
 }
 
-/// Whether two steps could be taken.
-fn step_twice(scene: &Scene, model: &Model) -> bool {
+/// Looks at everything at the start, after two steps and at the end, which what is not simulated needs no steps to
+/// reach. Says what is not finite, or nothing if a step fails.
+fn look_along(scene: &Scene, model: &Model) -> Result<(), Option<String>> {
+    look(model, &model.start, None).map_err(Some)?;
+    let (middle, end) = (model.clock.steps() / 2, model.clock.steps());
+    for step in [middle, end] {
+        let state = State {
+            step,
+            ..model.start.clone()
+        };
+        look(model, &state, None).map_err(Some)?;
+    }
     let Ok(mut scratch) = Scratch::new(model) else {
-        return false;
+        return Err(None);
     };
     let integrator = scene.tables.method.integrator;
     let mut state = model.start.clone();
-    for _ in 0..2.min(model.clock.steps()) {
+    for _ in 0..2.min(end) {
         let Ok(step) = integrate::step(integrator, model, &state, &mut scratch) else {
-            return false;
+            return Err(None);
         };
-        for probe in &model.probes {
-            let _ = probe.values(model, &step.to, Some(&step));
-        }
-        let _ = model.clock.frame_at(step.to.step);
+        look(model, &step.to, Some(&step)).map_err(Some)?;
         state = step.to;
     }
-    true
+    Ok(())
+}
+
+/// What a run stores of a moment: all of it must be finite, also as it is stored.
+fn look(model: &Model, state: &State, step: Option<&Step>) -> Result<(), String> {
+    for (index, object) in model.objects.iter().enumerate() {
+        let arrays = [
+            ("points", model.points(index, state)),
+            ("velocities", model.velocities(index, state)),
+            (
+                "directors",
+                model.directors(index, state).unwrap_or_default(),
+            ),
+        ];
+        for (what, array) in arrays {
+            let is_bad =
+                |vector: &glam::DVec3| !vector.as_vec3().is_finite() || !vector.is_finite();
+            if let Some(vertex) = array.iter().position(is_bad) {
+                return Err(format!(
+                    "{what} of `{}`: {vertex} is {:?} at step {}",
+                    object.name,
+                    array[vertex].to_array(),
+                    state.step
+                ));
+            }
+        }
+    }
+    for probe in &model.probes {
+        let _ = probe.values(model, state, step);
+    }
+    let _ = frame_file(model, state, step);
+    let _ = model.clock.frame_at(state.step);
+    Ok(())
+}
+
+fn is_control(c: char) -> bool {
+    c.is_control() && c != '\n'
 }
 
 /// Checks that the scene that is stored with a run reads back to itself.
@@ -240,7 +328,6 @@ fn note(case: u64, problems: &Problems, request: &SceneRequest, tally: &mut Tall
         tally.without_place += 1;
         tally.find("rejection without a place", case, report.clone(), request);
     }
-    let is_control = |c: char| c.is_control() && c != '\n';
     if report.len() > LONGEST_REPORT || report.contains(is_control) {
         tally.bad_reports += 1;
         tally.find("bad report", case, report.clone(), request);

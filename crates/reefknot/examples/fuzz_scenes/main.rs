@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release --example fuzz_scenes -- [COUNT] [SEED] [FIRST]` prints one line of JSON
 //! and fails if something happened that must not. `FIRST` is the number of the first case, to look
-//! at one again. With `FUZZ_SAMPLE=60` it also prints that many of the reports.
+//! at one again. With `FUZZ_SAMPLE=60` it also prints that many of the reports, and with `FUZZ_SEEDS=1` how many of the
+//! cases made from each scene were accepted.
 
 mod cases;
 mod mutate;
@@ -40,6 +41,9 @@ fn main() -> ExitCode {
     let sample = sample.and_then(|text| text.parse().ok()).unwrap_or(0);
     for report in tally.sample.iter().take(sample) {
         eprintln!("{report}\n");
+    }
+    if std::env::var("FUZZ_SEEDS").is_ok() {
+        eprintln!("{}", tally.accepted_by_seed());
     }
     println!("{}", tally.json());
     match tally.is_clean() {

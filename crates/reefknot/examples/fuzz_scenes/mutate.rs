@@ -3,6 +3,8 @@
 use reefknot::random::Random;
 use reefknot::scene::SceneRequest;
 
+use crate::seeds::Seed;
+
 /// Random numbers, and the choices that mutations make of them.
 pub(crate) struct Choices(Random);
 
@@ -56,7 +58,19 @@ const STRANGE: [&str; 16] = [
     "\u{0b}",
 ];
 
-const NUMBERS: [&str; 34] = [
+const NUMBERS: [&str; 46] = [
+    "1e300",
+    "-1e300",
+    "1e-300",
+    "1e100",
+    "1e-100",
+    "1e30",
+    "1e-30",
+    "1e6",
+    "1e-6",
+    "1000",
+    "100",
+    "1e-3",
     "0",
     "-0",
     "-0.0",
@@ -191,35 +205,78 @@ const PATHS: [&str; 20] = [
     "object.sheet.rotation.axis",
 ];
 
-/// What a case reads; it is the same for the same seed and number.
-pub(crate) fn request(seeds: &[String], seed: u64, case: u64) -> SceneRequest {
+/// Keys that objects and colliders of every kind have.
+const PLACEMENTS: [&str; 20] = [
+    "scale = 1e9",
+    "scale = 1e-9",
+    "scale = [1, 1e9, 1e-9]",
+    "scale = [1, 2, 3]",
+    "position = [1e300, 0, 0]",
+    "position = [1e9, 1e-9, 0]",
+    "rotation = { angle = 1e300 }",
+    "rotation = { axis = [1e-300, 0, 1e-300], angle = \"1 turn\" }",
+    "copies = { array = { count = [3, 1, 1], spacing = [1e308, 0, 0] } }",
+    "copies = { array = { count = [1000000, 1, 1], spacing = [1, 0, 0] } }",
+    "copies = { array = { count = [2, 2, 1], spacing = [0, 0, 0] } }",
+    "copies = { scatter = { count = 4, min = [-1e300, 0, 0], max = [1e300, 1, 1] } }",
+    "copies = { scatter = { count = 4, min = [0, 0, 0], max = [0, 0, 0], apart = 0 } }",
+    "motion = { angular_velocity = [1e300, 0, 1e9], velocity = [1e300, 0, 0] }",
+    "motion = { oscillation = { frequency = 1e308, amplitude = [1e308, 0, 0], rotation = { angle = 1e308 }, phase = 1e308 } }",
+    "motion = { keyframes = [{ time = 0, position = [-1e308, 0, 0] }, { time = 1e-300, position = [1e308, 0, 0] }], interpolation = \"smooth\" }",
+    "motion = { start = 1e300, keyframes = [{ time = 1e300, rotation = { axis = [1, 0, 0], angle = 1e308 } }] }",
+    "motion = { center = [1e308, 0, 0], angular_velocity = [0, 0, 1] }",
+    "contact = { thickness = 1e300, friction = 1000, cohesion = 1e300, compliance = 1e300 }",
+    "velocity = [1e300, 0, 0]",
+];
+
+/// Adds one of [`PLACEMENTS`] to a table that has a kind.
+fn add_key(text: &mut String, random: &mut Choices) {
+    let kinds: Vec<usize> = text
+        .match_indices("\nkind = ")
+        .map(|(at, _)| at + 1)
+        .collect();
+    if !kinds.is_empty() {
+        let line = random.pick(&PLACEMENTS);
+        text.insert_str(kinds[random.below(kinds.len())], &format!("{line}\n"));
+    }
+}
+
+/// What a case reads, and the index of the scene that it is made from; both are the same for the same seed and number.
+pub(crate) fn request(seeds: &[Seed], seed: u64, case: u64) -> (SceneRequest, usize) {
     let mut random = Choices::of_case(seed, case);
     let start = random.below(seeds.len());
-    let mut text = seeds[start].clone();
+    let mut text = seeds[start].text.clone();
     let rounds = match random.below(8) {
         0 => 0,
         1..=4 => 1,
         5 | 6 => 2,
         _ => 1 + random.below(6),
     };
+    // Half of all keep their form, so that what stands behind the reader has its share of odd numbers.
+    let only_numbers = random.one_in(2);
     for _ in 0..rounds {
-        mutate(&mut text, seeds, &mut random);
+        match only_numbers {
+            true if random.one_in(3) => add_key(&mut text, &mut random),
+            true => replace_number(&mut text, &mut random),
+            false => mutate(&mut text, seeds, &mut random),
+        }
     }
     let mut sets = Vec::new();
     while sets.len() < 4 && random.one_in(5) {
         sets.push(set(&text, &mut random));
     }
-    SceneRequest {
+    let request = SceneRequest {
         name: "fuzz".into(),
         file: "fuzz.toml".into(),
         text,
         quick: !random.one_in(3),
         sets,
         ..SceneRequest::default()
-    }
+    };
+    (request, start)
 }
 
-fn mutate(text: &mut String, seeds: &[String], random: &mut Choices) {
+fn mutate(text: &mut String, seeds: &[Seed], random: &mut Choices) {
     match random.below(32) {
         0 | 1 => flip_bytes(text, random),
         2 | 3 => insert(text, random.pick(&PUNCTUATION), random),
@@ -343,8 +400,8 @@ fn replace_key(text: &mut String, random: &mut Choices) {
     }
 }
 
-fn replace_value(text: &mut String, seeds: &[String], random: &mut Choices) {
-    let other = &seeds[random.below(seeds.len())];
+fn replace_value(text: &mut String, seeds: &[Seed], random: &mut Choices) {
+    let other = &seeds[random.below(seeds.len())].text;
     let borrowed: Vec<&str> = other
         .lines()
         .filter_map(|line| Some(line.split_once('=')?.1.trim()))
@@ -386,8 +443,8 @@ fn change_line_ends(text: &mut String, random: &mut Choices) {
 }
 
 /// The head of this scene and the tail of another.
-fn splice(text: &mut String, seeds: &[String], random: &mut Choices) {
-    let other = &seeds[random.below(seeds.len())];
+fn splice(text: &mut String, seeds: &[Seed], random: &mut Choices) {
+    let other = &seeds[random.below(seeds.len())].text;
     let (cut, from) = (position(text, random), position(other, random));
     text.truncate(cut);
     *text += &other[from..];
@@ -471,10 +528,20 @@ fn chain_parameters(text: &mut String, random: &mut Choices) {
 /// Very many things.
 fn crowd(text: &mut String, random: &mut Choices) {
     let count = random.size(3000);
-    let part = |i: usize| match count % 4 {
+    let names: Vec<&str> = text
+        .split("[object.")
+        .skip(1)
+        .filter_map(|rest| rest.split(']').next())
+        .collect();
+    let name = names.first().copied().unwrap_or("nobody").to_owned();
+    let part = |i: usize| match count % 5 {
         0 => format!("unknown{i} = {i}\n"),
         1 => format!("[pin.p{i}]\nobject = \"nobody\"\nat = {{ group = \"left\" }}\n"),
         2 => format!("[object.o{i}]\nkind = \"cloth-grid\"\n"),
+        3 => format!(
+            "[pin.p{i}]\nobject = \"{name}\"\nat = {{ vertices = [0, 1, {}] }}\n",
+            i % 9
+        ),
         _ => format!("[[object.o]]\nkind = {i}\n"),
     };
     let lines: String = (0..count).map(part).collect();

@@ -1,6 +1,14 @@
 //! Scenes to start from: the shipped ones, and some that use what those do not.
 
+use std::collections::BTreeSet;
+
 use reefknot::scene::shipped;
+
+/// A scene to start from.
+pub(crate) struct Seed {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
 
 /// Every key of the tables, with values that a user would write.
 const EVERY_KEY: &str = r#"title = "Every key"
@@ -236,6 +244,7 @@ top_radius = "10 cm"
 bottom_radius = "3 cm"
 height = "10 cm"
 wall = "1 cm"
+edge = "2 cm"
 [collider.stairs]
 kind = "stairs"
 steps = 2
@@ -248,14 +257,15 @@ radius = "2 mm"
 length = "5 cm"
 head_radius = "5 mm"
 head_thickness = "1 mm"
+edge = "4 mm"
 [pin.side]
 object = "disc"
 at = { side = { point = [0, 0, 0], normal = [1, 0, 0] } }
 start = "10 ms"
 motion = { angular_velocity = [0, 0, "1 turn/s"] }
-[pin.sphere]
+[pin.around]
 object = "strip"
-at = { sphere = { center = [0, 0, 0], radius = "2 m" } }
+at = { sphere = { center = [0, 0, 0], radius = "9 m" } }
 [pin.end]
 object = "rod"
 at = { end = "last" }
@@ -397,13 +407,91 @@ vertices = [3, 3]
 material = "a"
 "#;
 
-/// The texts that cases are mutated from.
-pub(crate) fn seeds() -> Vec<String> {
-    let mut seeds: Vec<String> = [EVERY_KEY, OBJECTS, MESHES, UNITS, EXPRESSIONS, SMALL]
-        .map(str::to_owned)
-        .to_vec();
-    for scene in shipped::all() {
-        seeds.push(scene.text.to_owned());
-    }
+/// The files that [`MESHES`] names: two curves, and a tetrahedron that moves.
+pub(crate) const FILES: [(&str, &str); 5] = [
+    (
+        "curves.obj",
+        "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 0 1\nv 1 0 1\nl 1 2 3\nl 5 4\n",
+    ),
+    ("body.ply", TETRAHEDRON),
+    ("body.0003.ply", TETRAHEDRON),
+    ("body.0004.ply", TETRAHEDRON),
+    ("body.0005.ply", TETRAHEDRON),
+];
+
+const TETRAHEDRON: &str = "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\n\
+    property float z\nelement face 4\nproperty list uchar int vertex_indices\nend_header\n\
+    0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 2 1\n3 0 1 3\n3 1 2 3\n3 0 3 2\n";
+
+/// Each table of a scene by itself with the head and the tables that it names: a mistake in one of many would hide
+/// what happens to the others.
+fn one_by_one(scene: &str) -> Vec<Seed> {
+    let (head, rest) = scene.split_at(scene.find("[object.").unwrap_or(scene.len()));
+    let tables: Vec<(&str, &str)> = rest
+        .split("\n[")
+        .map(|table| {
+            let table = table.trim_start_matches('[');
+            let header = table.split(']').next().unwrap_or_default();
+            (header, table)
+        })
+        .collect();
+    let named = |table: &str| -> BTreeSet<usize> {
+        let names = |header: &str| {
+            let name = header.split('.').next_back().unwrap_or(header);
+            table.contains(&format!("\"{name}\""))
+        };
+        let numbered = tables.iter().enumerate();
+        numbered
+            .filter(|(_, (header, _))| names(header))
+            .map(|(number, _)| number)
+            .collect()
+    };
+    let together = |number: usize| {
+        let mut chosen = BTreeSet::from([number]);
+        loop {
+            let mut more = chosen.clone();
+            for number in &chosen {
+                more.extend(named(tables[*number].1));
+            }
+            if more == chosen {
+                return chosen;
+            }
+            chosen = more;
+        }
+    };
+    let scene = |number: usize| {
+        let chosen = together(number);
+        let texts = chosen
+            .iter()
+            .map(|number| format!("[{}\n", tables[*number].1));
+        Seed {
+            name: tables[number].0.to_owned(),
+            text: format!("{head}{}", texts.collect::<String>()),
+        }
+    };
+    (0..tables.len()).map(scene).collect()
+}
+
+/// The scenes that cases are mutated from.
+pub(crate) fn seeds() -> Vec<Seed> {
+    let own = [
+        ("every key", EVERY_KEY),
+        ("objects", OBJECTS),
+        ("meshes", MESHES),
+        ("units", UNITS),
+        ("expressions", EXPRESSIONS),
+        ("small", SMALL),
+    ];
+    let shipped = shipped::all();
+    let shipped = shipped.iter().map(|scene| (scene.name, scene.text));
+    let whole = own.into_iter().chain(shipped);
+    let mut seeds: Vec<Seed> = whole
+        .map(|(name, text)| Seed {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        })
+        .collect();
+    seeds.extend(one_by_one(OBJECTS));
+    seeds.extend(one_by_one(MESHES));
     seeds
 }
