@@ -139,6 +139,7 @@ impl<'a> Builder<'a> {
             pins.push(pin);
             clamp
         });
+        let inputs = std::mem::take(&mut self.files).finish();
         let mut model = Model {
             clamps: clamps.collect(),
             pins,
@@ -157,8 +158,8 @@ impl<'a> Builder<'a> {
             wind: wind?,
             probes: Vec::new(),
             clock,
-            inputs: std::mem::take(&mut self.files.inputs),
-            renamed: std::mem::take(&mut self.files.renamed),
+            inputs: inputs.files,
+            renamed: inputs.renamed,
         };
         let probes = self.tables.probe.0.iter();
         let probes: Vec<Option<Probe>> = probes

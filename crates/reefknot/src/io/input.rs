@@ -3,6 +3,8 @@
 //! A run keeps a copy of each in `inputs/`, and its `scene.toml` names the copies, so that its folder can be
 //! moved, checked and continued without the rest.
 
+use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
@@ -44,10 +46,26 @@ pub struct Input {
 #[derive(Debug, Default)]
 pub struct Files {
     folder: PathBuf,
-    /// Folders in the order of their first use; files of the second get a name with a 2, and so on.
+    /// Folders in the order of their first use.
     folders: Vec<PathBuf>,
     /// What was read, each file once.
-    pub inputs: Vec<Input>,
+    found: Vec<(Stored, Source, u128)>,
+    /// The values of the scene that name a file, or a pattern of file names.
+    named: Vec<(Place, Stored)>,
+}
+
+/// A file by its folder, as an index, and its name there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stored {
+    folder: usize,
+    name: String,
+}
+
+/// What a scene was built from.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// The files, each once.
+    pub files: Vec<Input>,
     /// What the values of the scene that name files become in a run's `scene.toml`.
     pub renamed: Vec<(Place, String)>,
 }
@@ -68,27 +86,28 @@ impl Files {
     /// A sentence on what is wrong, and what to do.
     pub fn read(&mut self, written: &str) -> Result<Vec<u8>, (String, String)> {
         let path = self.folder.join(written);
-        let (source, bytes) = match read_file(&path) {
-            Ok(bytes) => (Source::File(path.clone()), bytes),
-            Err(reason) => match MESHES.get_file(written) {
-                Some(file) if !path.exists() => {
-                    (Source::Shipped(file.contents()), file.contents().to_vec())
-                }
-                _ => {
-                    return Err((
-                        format!("cannot read `{written}`: {reason}"),
-                        advice(written, &path),
-                    ));
-                }
-            },
+        let refused =
+            |reason: String, advice| (format!("cannot read `{written}`: {reason}"), advice);
+        let (source, bytes) = match (std::fs::metadata(&path), MESHES.get_file(written)) {
+            (Ok(facts), _) => {
+                let bytes = read_file(&path, &facts);
+                let bytes = bytes.map_err(|(reason, advice)| refused(reason, advice.to_owned()))?;
+                (Source::File(path), bytes)
+            }
+            (Err(error), Some(file)) if error.kind() == ErrorKind::NotFound => {
+                (Source::Shipped(file.contents()), file.contents().to_vec())
+            }
+            (Err(error), _) => {
+                let advice = match error.kind() {
+                    ErrorKind::PermissionDenied => "allow reading it".to_owned(),
+                    _ => advice(written, &path),
+                };
+                return Err(refused(super::plain(&error), advice));
+            }
         };
-        let name = self.stored_name(&source, written);
-        if !self.inputs.iter().any(|input| input.name == name) {
-            self.inputs.push(Input {
-                name,
-                source,
-                digest: xxh3_128(&bytes),
-            });
+        let stored = self.stored(&source, written);
+        if !self.found.iter().any(|(known, ..)| *known == stored) {
+            self.found.push((stored, source, xxh3_128(&bytes)));
         }
         Ok(bytes)
     }
@@ -102,27 +121,54 @@ impl Files {
             Some(file) => Source::Shipped(file.contents()),
             None => Source::File(self.folder.join(written)),
         };
-        let name = self.stored_name(&source, written);
-        self.renamed
-            .push((place.clone(), format!("{INPUTS}/{name}")));
+        let stored = self.stored(&source, written);
+        self.named.push((place.clone(), stored));
     }
 
-    /// The name of a copy: that of the file, with a number if it comes from another folder than the first.
-    fn stored_name(&mut self, source: &Source, written: &str) -> String {
+    fn stored(&mut self, source: &Source, written: &str) -> Stored {
         let parent = match source {
             Source::File(path) => path.parent().unwrap_or(Path::new("")).to_path_buf(),
             Source::Shipped(_) => PathBuf::from("shipped meshes"),
         };
         let known = self.folders.iter().position(|folder| *folder == parent);
-        let index = known.unwrap_or_else(|| {
+        let folder = known.unwrap_or_else(|| {
             self.folders.push(parent);
             self.folders.len() - 1
         });
         let name = Path::new(written).file_name().unwrap_or_default();
-        match index {
-            0 => name.to_string_lossy().into_owned(),
-            _ => format!("{}-{}", index + 1, name.to_string_lossy()),
+        let name = name.to_string_lossy().into_owned();
+        Stored { folder, name }
+    }
+
+    /// Gives all files their names in the folder of a run.
+    #[must_use]
+    pub fn finish(self) -> Inputs {
+        let prefixes = self.prefixes();
+        let name = |stored: &Stored| format!("{}{}", prefixes[stored.folder], stored.name);
+        let files = self.found.iter().map(|(stored, source, digest)| Input {
+            name: name(stored),
+            source: source.clone(),
+            digest: *digest,
+        });
+        let renamed = self.named.iter();
+        Inputs {
+            files: files.collect(),
+            renamed: renamed
+                .map(|(place, stored)| (place.clone(), format!("{INPUTS}/{}", name(stored))))
+                .collect(),
         }
+    }
+
+    /// What comes before the names of each folder's files: nothing for those of the first, so that a run's own
+    /// copies keep their names; a number for others, which no name of the first begins with.
+    fn prefixes(&self) -> Vec<String> {
+        let first = self.found.iter().filter(|(stored, ..)| stored.folder == 0);
+        let first: Vec<&str> = first.map(|(stored, ..)| stored.name.as_str()).collect();
+        let prefixes = (2_u64..).map(|number| format!("{number}-"));
+        let free = prefixes.filter(|prefix| !first.iter().any(|name| name.starts_with(prefix)));
+        let mut all = vec![String::new()];
+        all.extend(free.take(self.folders.len().saturating_sub(1)));
+        all
     }
 
     /// The files of a pattern with `#` for digits: number and path as the scene would write it, ascending.
@@ -189,18 +235,21 @@ fn advice(written: &str, path: &Path) -> String {
     )
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, String> {
-    let facts = std::fs::metadata(path).map_err(|error| super::plain(&error))?;
+/// Reads a file, or says what is wrong and what to do.
+fn read_file(path: &Path, facts: &Metadata) -> Result<Vec<u8>, (String, &'static str)> {
+    if facts.is_dir() {
+        return Err(("it is a folder".into(), "give a file in it"));
+    }
     if !facts.is_file() {
-        return Err("it is no file".into());
+        let advice = "give a file on a disk, which can be read more than once";
+        return Err(("it is no file".into(), advice));
     }
     if facts.len() > LARGEST {
-        return Err(format!(
-            "it has {} bytes, more than can be read",
-            facts.len()
-        ));
+        let gigabytes = facts.len() as f64 / 1e9;
+        let reason = format!("it has {gigabytes:.1} GB, more than can be read");
+        return Err((reason, "give a mesh of at most 2 GB"));
     }
-    std::fs::read(path).map_err(|error| super::plain(&error))
+    std::fs::read(path).map_err(|error| (super::plain(&error), super::advice_on_reading(&error)))
 }
 
 impl Input {
@@ -245,16 +294,38 @@ mod tests {
         assert_eq!(files.read("a/mesh.obj").unwrap(), b"a");
         files.read("bunny.obj").unwrap();
         files.rename(&PLACE, "b/mesh.obj");
-        let names: Vec<&str> = files
-            .inputs
-            .iter()
-            .map(|input| input.name.as_str())
-            .collect();
-        assert_eq!(names, ["mesh.obj", "2-mesh.obj", "3-bunny.obj"]);
-        assert_eq!(files.renamed, [(PLACE, "inputs/2-mesh.obj".to_owned())]);
+        let inputs = files.finish();
+        assert_eq!(names(&inputs), ["mesh.obj", "2-mesh.obj", "3-bunny.obj"]);
+        assert_eq!(inputs.renamed, [(PLACE, "inputs/2-mesh.obj".to_owned())]);
         std::fs::write(folder.path().join("a/mesh.obj"), "other").unwrap();
-        let error = files.inputs[0].bytes().unwrap_err().to_string();
+        let error = inputs.files[0].bytes().unwrap_err().to_string();
         assert!(error.contains("has changed"), "{error}");
+    }
+
+    fn names(inputs: &Inputs) -> Vec<&str> {
+        let names = inputs.files.iter().map(|input| input.name.as_str());
+        names.collect()
+    }
+
+    #[test]
+    fn a_file_that_is_called_like_the_copy_of_another_does_not_take_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a/2-mesh.obj", "a/3-0001.obj", "b/mesh.obj", "c/0002.obj"] {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, name).unwrap();
+        }
+        let mut files = Files::new(folder.path());
+        for name in ["a/2-mesh.obj", "b/mesh.obj", "c/0002.obj", "a/3-0001.obj"] {
+            files.read(name).unwrap();
+            files.rename(&PLACE, name);
+        }
+        let inputs = files.finish();
+        // 2- would be another's name, and 3-0002.obj one of the sequence 3-####.obj.
+        let expected = ["2-mesh.obj", "4-mesh.obj", "5-0002.obj", "3-0001.obj"];
+        assert_eq!(names(&inputs), expected);
+        let renamed = inputs.renamed.iter().map(|(_, name)| name.as_str());
+        assert!(renamed.eq(expected.map(|name| format!("inputs/{name}"))));
     }
 
     #[test]
@@ -265,7 +336,11 @@ mod tests {
         assert!(advice.contains("bunny_coarse.msh"), "{advice}");
         assert!(advice.contains("did you mean `bunny.obj`"), "{advice}");
         let mut here = Files::new(Path::new("."));
-        assert!(here.read("..").unwrap_err().0.ends_with("it is no file"));
+        assert!(here.read("..").unwrap_err().0.ends_with("it is a folder"));
+        let (message, advice) = here.read("/dev/null").unwrap_err();
+        assert!(message.ends_with("it is no file"), "{message}");
+        // Nobody who names a device looks for a bunny.
+        assert!(!advice.contains("bunny"), "{advice}");
     }
 
     #[test]

@@ -118,7 +118,7 @@ fn advice_on_writing(error: &std::io::Error) -> &'static str {
 
 const ADVICE_ON_DAMAGE: &str = "restore it from a copy, or continue the run with --resume";
 
-fn advice_on_reading(error: &std::io::Error) -> &'static str {
+pub(crate) fn advice_on_reading(error: &std::io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory => {
             "check the path"
