@@ -1,8 +1,9 @@
 //! `reefknot run`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use reefknot::check::check_scene;
+use reefknot::io::input::INPUTS;
 use reefknot::model::Model;
 use reefknot::report::Summary;
 use reefknot::run::{Build, Ending, Outcome, RunError, RunOptions, Stop, Watcher};
@@ -50,7 +51,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         threads,
     };
     let result = pool.install(|| {
-        let model = Model::build(&scene)?;
+        let model = Model::build(&scene)
+            .map_err(|problems| with_copies(problems.into(), arguments, &options))?;
         for finding in check_scene(&scene, &model) {
             terminal.note(&finding.sentence);
         }
@@ -76,6 +78,29 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         Ending::Stopped(Stop::Interrupt) => INTERRUPTED,
         Ending::Stopped(Stop::Terminate | Stop::TimeLimit) => STOPPED,
     })
+}
+
+/// A scene that cannot be built any more, with a word on the copies that the run has made of its files.
+fn with_copies(failure: Failure, arguments: &RunArguments, options: &RunOptions) -> Failure {
+    let folder = options.folder.display();
+    let scene = options.folder.join("scene.toml");
+    let has_copies = scene.is_file() && options.folder.join(INPUTS).is_dir();
+    let is_its_own = match (
+        scene.canonicalize(),
+        Path::new(&arguments.scene).canonicalize(),
+    ) {
+        (Ok(own), Ok(given)) => own == given,
+        _ => false,
+    };
+    if !options.resume || !has_copies || is_its_own {
+        return failure;
+    }
+    let message = format!(
+        "{}\nthe run has its own copies of scene and files, as they were: `reefknot run {} --out {folder} --resume` goes on with those",
+        failure.message,
+        scene.display()
+    );
+    Failure { message, ..failure }
 }
 
 /// What a person wants to know at the end.

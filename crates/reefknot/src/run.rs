@@ -1,5 +1,6 @@
 //! A whole run: from a scene to a folder, through any number of stops.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -148,8 +149,9 @@ pub fn run(
     if contents == Contents::Run && !options.overwrite {
         refuse_other_scene(scene, model, &folder)?;
     } else {
-        folder.clear().map_err(refused)?;
+        folder.clear(&model.inputs).map_err(refused)?;
     }
+    let name = run_name(scene, &folder);
     let point = begin(scene, model, options, &folder).map_err(refused)?;
     for repair in &point.repairs {
         watcher.note(repair);
@@ -165,6 +167,7 @@ pub fn run(
         ));
     }
     let mut active = ActiveRun {
+        name,
         scene,
         model,
         options,
@@ -238,9 +241,17 @@ fn refuse_other_scene(scene: &Scene, model: &Model, folder: &RunFolder) -> Resul
         )));
     }
     let other_input = folder.other_input(&model.inputs);
-    if let Some(name) = other_input.map_err(|error| refused(error.to_string()))? {
+    if let Some(difference) = other_input.map_err(|error| refused(error.to_string()))? {
+        let advice = match folder.holds(&model.inputs) {
+            true => "put its inputs back as they were, or continue from the scene that the run began with"
+                .to_owned(),
+            false => format!(
+                "`reefknot run {} --out {path} --resume` goes on with the copies that it has made, --out chooses another folder",
+                folder.file("scene.toml").display()
+            ),
+        };
         return Err(refused(format!(
-            "{path} holds another run: `{name}` has changed since; only more frames and other threads can be changed with --resume"
+            "{path} holds another run: {difference}; {advice}"
         )));
     }
     let clock = crate::build::clock(&stored).map_err(|problems| refused(problems.to_string()))?;
@@ -261,13 +272,25 @@ fn begin(
     folder: &RunFolder,
 ) -> Result<ResumePoint, IoError> {
     folder.prepare()?;
-    folder.write_inputs(&model.inputs)?;
+    let is_new = folder.manifest().is_none();
+    let copied = folder.write_inputs(&model.inputs)?;
     folder.write_text("scene.toml", &scene.with_texts(&model.renamed).to_toml())?;
     folder.write_topology(model)?;
-    let point = resume::find(folder, model)?;
+    let mut point = resume::find(folder, model)?;
+    for path in copied.iter().filter(|_| !is_new) {
+        let repair = format!("{} was missing or damaged: copied again", path.display());
+        point.repairs.push(repair);
+    }
     let manifest = manifest(scene, model, options, folder, &point);
     folder.write_text("manifest.json", &format!("{manifest:#}\n"))?;
+    folder.keep_inputs()?;
     Ok(point)
+}
+
+/// What the run is called: also one that goes on from its own `scene.toml` keeps its name.
+fn run_name(scene: &Scene, folder: &RunFolder) -> String {
+    let manifest = folder.manifest().unwrap_or_default();
+    manifest["scene"].as_str().unwrap_or(&scene.name).to_owned()
 }
 
 /// What made the run: first, and each time that it went on.
@@ -304,7 +327,7 @@ fn manifest(
     let facts = json!({
         "format_version": FORMAT_VERSION,
         "seed": scene.tables.seed,
-        "scene": scene.name,
+        "scene": run_name(scene, folder),
         "title": scene.tables.title,
         "frame_rate": model.clock.frame_rate,
         "steps_per_frame": model.clock.steps_per_frame,
@@ -312,7 +335,7 @@ fn manifest(
         "start_frame": scene.tables.time.start_frame,
         "objects": model.objects.iter().map(|object| &object.name).collect::<Vec<_>>(),
         "kinds": model.objects.iter().map(|object| object.kind.word()).collect::<Vec<_>>(),
-        "inputs": model.inputs.iter().map(|input| &input.name).collect::<Vec<_>>(),
+        "inputs": model.inputs.iter().map(|input| (&input.name, input.fingerprint())).collect::<BTreeMap<_, _>>(),
     });
     if let (Json::Object(manifest), Json::Object(facts)) = (&mut manifest, facts) {
         manifest.extend(facts);
@@ -322,6 +345,7 @@ fn manifest(
 
 /// A run under way.
 struct ActiveRun<'a> {
+    name: String,
     scene: &'a Scene,
     model: &'a Model,
     options: &'a RunOptions,
@@ -465,7 +489,7 @@ impl ActiveRun<'_> {
         let model = self.model;
         let method = &self.scene.tables.method;
         let facts = SummaryFacts {
-            scene: self.scene.name.clone(),
+            scene: self.name.clone(),
             version: self.options.build.version.clone(),
             isa: self.origin.isa.clone(),
             method: method.integrator.word().to_owned(),

@@ -2,16 +2,16 @@
 //! the superuser may; elsewhere they say so and pass.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::{Place, TINY, same_run};
 
 /// A mounted file system in memory.
-struct Disk(PathBuf);
+pub(crate) struct Disk(PathBuf);
 
 impl Disk {
-    fn new(path: PathBuf, options: &str) -> Option<Disk> {
+    pub(crate) fn new(path: PathBuf, options: &str) -> Option<Disk> {
         fs::create_dir(&path).unwrap();
         let mut mount = Command::new("mount");
         mount
@@ -26,7 +26,12 @@ impl Disk {
         }
     }
 
-    fn remount(&self, options: &str) {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn remount(&self, options: &str) {
         let mut mount = Command::new("mount");
         mount
             .args(["-o", &format!("remount,{options}")])

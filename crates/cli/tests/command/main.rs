@@ -15,6 +15,8 @@ mod failures;
 #[cfg(test)]
 mod folders;
 #[cfg(test)]
+mod inputs;
+#[cfg(test)]
 mod kills;
 #[cfg(test)]
 mod output;

@@ -24,6 +24,14 @@ pub fn check_run(path: &std::path::Path) -> Result<Vec<Finding>, String> {
         Contents::Nothing => return Err(format!("{shown} holds no run")),
         Contents::Foreign(name) => return Err(format!("{shown} holds `{name}` and no run")),
     }
+    let wrong_inputs = folder.bad_inputs().into_iter();
+    let wrong_inputs: Vec<Finding> = wrong_inputs
+        .map(|sentence| finding(Severity::Wrong, sentence))
+        .collect();
+    // Nothing can be compared with what comes from the wrong files.
+    if !wrong_inputs.is_empty() {
+        return Ok(wrong_inputs);
+    }
     let text = folder
         .read_text("scene.toml")
         .map_err(|error| error.to_string())?;
@@ -35,6 +43,15 @@ pub fn check_run(path: &std::path::Path) -> Result<Vec<Finding>, String> {
     };
     let scene = Scene::read(&request).map_err(|problems| problems.to_string())?;
     let model = Model::build(&scene).map_err(|problems| problems.to_string())?;
+    if let Some(difference) = folder
+        .other_input(&model.inputs)
+        .map_err(|error| error.to_string())?
+    {
+        let sentence = format!(
+            "{shown} was built from other files: {difference}; put its inputs back as they were"
+        );
+        return Ok(vec![finding(Severity::Wrong, sentence)]);
+    }
     let mut findings = Vec::new();
     check_manifest(&folder, &mut findings);
     check_topology(&folder, &model, &mut findings);

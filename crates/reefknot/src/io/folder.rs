@@ -10,10 +10,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use glam::DVec3;
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::IoError;
 use super::atomic::{final_name, remove_leftovers, write_atomically};
+use super::copies::COPYING;
 use super::frame::{frame_file, topology_file};
 use super::input::{INPUTS, Input};
 use super::tensors::TensorFile;
@@ -28,8 +28,9 @@ pub const FORMAT_VERSION: u64 = 1;
 const CHECKPOINTS_KEPT: usize = 3;
 
 /// The files that a run writes, except frames, checkpoints and exports.
-const OWN_FILES: [&str; 5] = [
+const OWN_FILES: [&str; 6] = [
     "manifest.json",
+    COPYING,
     "scene.toml",
     "run.jsonl",
     "probes.csv",
@@ -169,14 +170,15 @@ impl RunFolder {
         }
     }
 
-    /// Removes what a run has written, and nothing else.
+    /// Removes what a run has written, and nothing else; of its copies of files not those that the next run is
+    /// built from.
     ///
     /// # Errors
     /// If a file cannot be removed.
-    pub fn clear(&self) -> Result<(), IoError> {
+    pub fn clear(&self, next: &[Input]) -> Result<(), IoError> {
         let removing = self.file(REMOVING);
         File::create(&removing).map_err(|error| IoError::write(&removing, error))?;
-        self.clear_inputs()?;
+        self.clear_inputs(next)?;
         for name in OWN_FILES {
             remove_if_there(&self.file(name))?;
         }
@@ -192,63 +194,6 @@ impl RunFolder {
             let _ = fs::remove_dir(&folder);
         }
         remove_if_there(&removing)
-    }
-
-    /// Removes the copies of files that the manifest names.
-    fn clear_inputs(&self) -> Result<(), IoError> {
-        let folder = self.file(INPUTS);
-        let manifest = self.manifest().unwrap_or_default();
-        let names = manifest["inputs"].as_array().into_iter().flatten();
-        for name in names.filter_map(|name| name.as_str()) {
-            // A name with a folder in it was not written by a run.
-            if Path::new(name).file_name().is_some_and(|file| file == name) {
-                remove_if_there(&folder.join(name))?;
-            }
-        }
-        if folder.is_dir() {
-            remove_leftovers(&folder)?;
-        }
-        let _ = fs::remove_dir(&folder);
-        Ok(())
-    }
-
-    /// Keeps copies of the files that a scene was built from.
-    ///
-    /// # Errors
-    /// If one cannot be read any more, or not be written.
-    pub fn write_inputs(&self, inputs: &[Input]) -> Result<(), IoError> {
-        if inputs.is_empty() {
-            return Ok(());
-        }
-        let folder = self.file(INPUTS);
-        fs::create_dir_all(&folder).map_err(|error| IoError::write(&folder, error))?;
-        for input in inputs {
-            let path = folder.join(&input.name);
-            if !fs::read(&path).is_ok_and(|stored| xxh3_128(&stored) == input.digest) {
-                write_atomically(&path, &input.bytes()?, true)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The first of these files whose stored copy is another one; copies that are missing do not count.
-    ///
-    /// # Errors
-    /// If a copy is there but cannot be read.
-    pub fn other_input(&self, inputs: &[Input]) -> Result<Option<String>, IoError> {
-        for input in inputs {
-            let path = self.file(INPUTS).join(&input.name);
-            match fs::read(&path) {
-                Ok(stored) if xxh3_128(&stored) != input.digest => {
-                    return Ok(Some(input.name.clone()));
-                }
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(IoError::read(&path, error));
-                }
-                _ => {}
-            }
-        }
-        Ok(None)
     }
 
     /// Makes the folders, and removes halves of files that a crash has left.
@@ -434,7 +379,7 @@ fn is_own(name: &str) -> bool {
     name == INPUTS || OWN_FILES.contains(&name) || NUMBERED.contains(&name)
 }
 
-fn remove_if_there(path: &Path) -> Result<(), IoError> {
+pub(super) fn remove_if_there(path: &Path) -> Result<(), IoError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(IoError::write(path, error))

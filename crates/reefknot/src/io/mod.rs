@@ -7,6 +7,7 @@
 //! into files of other programs.
 
 pub mod atomic;
+mod copies;
 pub mod export;
 pub mod folder;
 pub mod frame;
