@@ -90,8 +90,12 @@ pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFi
         let shape = [points.len(), 3];
         file.put_f64(&format!("{}/points", object.name), &shape, flat(&points));
         let name = format!("{}/velocities", object.name);
-        file.put_f32(&name, &shape, flat_f32(&model.velocities(index, state)));
-        if let Some(directors) = model.directors(index, state) {
+        file.put_f32(
+            &name,
+            &shape,
+            flat_f32(&model.velocities(index, state, &points)),
+        );
+        if let Some(directors) = model.directors(index, state, &points) {
             let name = format!("{}/directors", object.name);
             file.put_f32(&name, &[directors.len(), 3], flat_f32(&directors));
         }
@@ -110,8 +114,9 @@ pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFi
 }
 
 fn flat_f32(vectors: &[DVec3]) -> Vec<f32> {
-    flat(vectors)
-        .iter()
-        .map(|component| *component as f32)
-        .collect()
+    let mut components = Vec::with_capacity(3 * vectors.len());
+    for vector in vectors {
+        components.extend(vector.to_array().map(|component| component as f32));
+    }
+    components
 }

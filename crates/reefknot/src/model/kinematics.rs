@@ -25,19 +25,19 @@ impl Model {
         self.points_beside(object, state, 0.0)
     }
 
-    /// The velocities of the points of an object (m/s): of scripted ones, the mean over the last step.
+    /// The velocities of the points of an object (m/s), which are at these places: of scripted ones, the mean over
+    /// the last step.
     #[must_use]
-    pub fn velocities(&self, object: usize, state: &State) -> Vec<DVec3> {
+    pub fn velocities(&self, object: usize, state: &State, points: &[DVec3]) -> Vec<DVec3> {
         if let Movement::Simulated(nodes) = &self.objects[object].movement {
             return state.velocities[nodes.clone()].to_vec();
         }
-        // Nothing is known of what was before the start.
-        let offset = self.clock.h() * if state.step == 0 { 1.0 } else { -1.0 };
-        let (now, then) = (
-            self.points(object, state),
-            self.points_beside(object, state, offset),
-        );
-        let pairs = now.iter().zip(&then);
+        if self.rests(object) {
+            return vec![DVec3::ZERO; points.len()];
+        }
+        let offset = self.known_offset(state);
+        let then = self.points_beside(object, state, offset);
+        let pairs = points.iter().zip(&then);
         pairs.map(|(now, then)| (*then - *now) / offset).collect()
     }
 
@@ -48,10 +48,59 @@ impl Model {
             let node = nodes.start + vertex;
             return (state.positions[node], state.velocities[node]);
         }
-        (
-            self.points(object, state)[vertex],
-            self.velocities(object, state)[vertex],
-        )
+        let now = self.point_beside(object, vertex, state, 0.0);
+        if self.rests(object) {
+            return (now, DVec3::ZERO);
+        }
+        let offset = self.known_offset(state);
+        let then = self.point_beside(object, vertex, state, offset);
+        (now, (then - now) / offset)
+    }
+
+    /// A step back, or ahead at the start: nothing is known of what was before (s).
+    fn known_offset(&self, state: &State) -> f64 {
+        self.clock.h() * if state.step == 0 { 1.0 } else { -1.0 }
+    }
+
+    /// Whether an object never moves.
+    fn rests(&self, object: usize) -> bool {
+        match &self.objects[object].movement {
+            Movement::Simulated(_) => false,
+            Movement::Scripted(script) => script.is_rest() && self.pins_of(object).next().is_none(),
+            Movement::Rooted { host, .. } => self.rests(*host),
+        }
+    }
+
+    /// One of the points of [`Model::points_beside`], without the others.
+    fn point_beside(&self, object: usize, vertex: usize, state: &State, offset: f64) -> DVec3 {
+        match &self.objects[object].movement {
+            Movement::Simulated(nodes) => {
+                let node = nodes.start + vertex;
+                match offset == 0.0 {
+                    true => state.positions[node],
+                    false => state.positions[node] + offset * state.velocities[node],
+                }
+            }
+            Movement::Scripted(script) => {
+                let time = self.clock.time(state.step) + offset;
+                let start = self.objects[object].mesh.points[vertex];
+                let mut point = script.point(vertex, start, time);
+                for pin in self.pins_of(object).filter(|pin| time >= pin.start) {
+                    if let Ok(index) = pin.vertices.binary_search(&(vertex as u32)) {
+                        point = pin.scripted_point(index, vertex, start, script, time);
+                    }
+                }
+                point
+            }
+            Movement::Rooted { host, roots } => {
+                let mesh = &self.objects[object].mesh;
+                let after = |curve: &Curve| curve.first as usize <= vertex;
+                let curve = mesh.curves.partition_point(after) - 1;
+                let corner = |corner: u32| self.point_beside(*host, corner as usize, state, offset);
+                let (from, to, turn) = self.root_motion(*host, &roots[curve], corner);
+                to + turn * (mesh.points[vertex] - from)
+            }
+        }
     }
 
     /// The points of an object some time away from a state, as if velocities stayed the same.
@@ -85,16 +134,9 @@ impl Model {
             .points(start.iter().copied().enumerate(), time)
             .collect();
         for pin in self.pins_of(object).filter(|pin| time >= pin.start) {
-            let until = time.min(pin.release);
             for (index, &vertex) in pin.vertices.iter().enumerate() {
                 let vertex = vertex as usize;
-                points[vertex] = match pin.start == 0.0 {
-                    true => pin.script.point(index, start[vertex], until),
-                    false => {
-                        let taken = script.point(vertex, start[vertex], pin.start);
-                        pin.carry(index, taken, pin.start, until)
-                    }
-                };
+                points[vertex] = pin.scripted_point(index, vertex, start[vertex], script, time);
             }
         }
         points
@@ -118,7 +160,8 @@ impl Model {
             .par_iter()
             .zip(roots)
             .map(|(curve, root)| {
-                let (from, to, turn) = self.root_motion(host, root, host_points);
+                let corner = |vertex: u32| host_points[vertex as usize];
+                let (from, to, turn) = self.root_motion(host, root, corner);
                 let points = &mesh.points[vertices_of(curve)];
                 points
                     .iter()
@@ -130,11 +173,16 @@ impl Model {
     }
 
     /// Where a root was at the start, where it is, and how its triangle has turned.
-    fn root_motion(&self, host: usize, root: &Root, points: &[DVec3]) -> (DVec3, DVec3, DMat3) {
+    fn root_motion(
+        &self,
+        host: usize,
+        root: &Root,
+        point: impl Fn(u32) -> DVec3,
+    ) -> (DVec3, DVec3, DMat3) {
         let host = &self.objects[host].mesh;
         let corners = host.triangles[root.triangle as usize];
         let before = corners.map(|vertex| host.points[vertex as usize]);
-        let after = corners.map(|vertex| points[vertex as usize]);
+        let after = corners.map(point);
         // Where the host rests, the rod keeps its bits.
         if before == after {
             return (DVec3::ZERO, DVec3::ZERO, DMat3::IDENTITY);
@@ -147,51 +195,47 @@ impl Model {
         (place(before), place(after), turn)
     }
 
-    /// First axis of the section at every edge of an object's rods; nothing for other objects.
+    /// First axis of the section at every edge of an object's rods, whose points are these; nothing for other
+    /// objects.
     #[must_use]
-    pub fn directors(&self, object: usize, state: &State) -> Option<Vec<DVec3>> {
+    pub fn directors(&self, object: usize, state: &State, points: &[DVec3]) -> Option<Vec<DVec3>> {
         let Kind::Rods(rods) = &self.objects[object].kind else {
             return None;
         };
         let mesh = &self.objects[object].mesh;
-        let points = self.points(object, state);
         let time = self.clock.time(state.step);
         let host_points = match &self.objects[object].movement {
             Movement::Rooted { host, .. } => self.points(*host, state),
             _ => Vec::new(),
         };
-        let mut directors = Vec::with_capacity(rods.edges.len());
-        for (index, curve) in mesh.curves.iter().enumerate() {
+        let counts = mesh.curves.iter().map(|curve| curve.edges().count());
+        let firsts: Vec<usize> = counts
+            .scan(0, |next, count| {
+                Some(std::mem::replace(next, *next + count))
+            })
+            .collect();
+        let of_curve = |(index, curve): (usize, &Curve)| -> Vec<DVec3> {
             let turn = match &self.objects[object].movement {
                 Movement::Scripted(script) => DMat3::from_quat(script.motion.pose(time).turn),
                 Movement::Rooted { host, roots } => {
-                    self.root_motion(*host, &roots[index], &host_points).2
+                    let corner = |vertex: u32| host_points[vertex as usize];
+                    self.root_motion(*host, &roots[index], corner).2
                 }
                 Movement::Simulated(_) => DMat3::IDENTITY,
             };
-            let first = directors.len();
-            let count = curve.edges().count();
-            let told = self.told_twists(object, first..first + count, time);
-            for (place, edge) in curve.edges().enumerate() {
-                let [a, b] = edge.map(|vertex| mesh.points[vertex as usize]);
-                let [p, q] = edge.map(|vertex| points[vertex as usize]);
-                let before = turn * (b - a).normalize_or_zero();
-                let now = (q - p).normalize_or_zero();
-                // What the whole turn leaves over, by the shortest way.
-                let rest = match before.is_normalized() && now.is_normalized() {
-                    true => DQuat::from_rotation_arc(before, now),
-                    false => DQuat::IDENTITY,
-                };
-                let twist = DQuat::from_axis_angle(now, twist_at(&told, place));
-                let carried = rest * (turn * rods.directors[first + place]);
-                directors.push(if now.is_normalized() {
-                    twist * carried
-                } else {
-                    carried
-                });
-            }
-        }
-        Some(directors)
+            let first = firsts[index];
+            let told = self.told_twists(object, first..first + curve.edges().count(), time);
+            let carried = |(place, edge): (usize, [u32; 2])| {
+                let start = edge.map(|vertex| mesh.points[vertex as usize]);
+                let now = edge.map(|vertex| points[vertex as usize]);
+                let director = turn * rods.directors[first + place];
+                carry_director(director, turn, start, now, twist_at(&told, place))
+            };
+            curve.edges().enumerate().map(carried).collect()
+        };
+        let curves = mesh.curves.par_iter().enumerate();
+        let directors: Vec<Vec<DVec3>> = curves.map(of_curve).collect();
+        Some(directors.into_iter().flatten().collect())
     }
 
     /// The edges of a rod that clamps turn, by their place in the rod, and their angles, ascending.
@@ -285,6 +329,25 @@ impl Model {
 }
 
 impl Pin {
+    /// Where it holds a vertex of an object that is told how to move.
+    fn scripted_point(
+        &self,
+        index: usize,
+        vertex: usize,
+        start: DVec3,
+        script: &Script,
+        time: f64,
+    ) -> DVec3 {
+        let until = time.min(self.release);
+        match self.start == 0.0 {
+            true => self.script.point(index, start, until),
+            false => {
+                let taken = script.point(vertex, start, self.start);
+                self.carry(index, taken, self.start, until)
+            }
+        }
+    }
+
     /// Where a vertex that is at `place` at one time is carried until another.
     fn carry(&self, index: usize, place: DVec3, from: f64, to: f64) -> DVec3 {
         match &self.script.sequence {
@@ -333,6 +396,30 @@ fn frame_of([a, b, c]: [DVec3; 3]) -> DMat3 {
     }
 }
 
+/// A director that has turned with its rod, carried to where its edge points now and twisted.
+fn carry_director(
+    director: DVec3,
+    turn: DMat3,
+    [a, b]: [DVec3; 2],
+    [p, q]: [DVec3; 2],
+    twist: f64,
+) -> DVec3 {
+    let before = turn * (b - a).normalize_or_zero();
+    let now = (q - p).normalize_or_zero();
+    if !now.is_normalized() {
+        return director;
+    }
+    // What the whole turn leaves over, by the shortest way.
+    let carried = match before.is_normalized() {
+        true => DQuat::from_rotation_arc(before, now) * director,
+        false => director,
+    };
+    match twist == 0.0 {
+        true => carried,
+        false => DQuat::from_axis_angle(now, twist) * carried,
+    }
+}
+
 /// The vertices of a curve.
 fn vertices_of(curve: &Curve) -> std::ops::Range<usize> {
     curve.first as usize..(curve.first + curve.count) as usize
@@ -357,7 +444,32 @@ fn twist_at(told: &[(usize, f64)], place: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scene::{Scene, SceneRequest, shipped};
     use proptest::prelude::*;
+
+    #[test]
+    fn a_point_alone_is_where_it_is_among_all() {
+        let request = SceneRequest {
+            text: shipped::find("gallery").unwrap().text.to_owned(),
+            quick: true,
+            ..SceneRequest::default()
+        };
+        let model = Model::build(&Scene::read(&request).unwrap()).unwrap();
+        for step in [0, 37] {
+            let state = State {
+                step,
+                ..model.start.clone()
+            };
+            for index in 0..model.objects.len() {
+                let points = model.points(index, &state);
+                let velocities = model.velocities(index, &state, &points);
+                for vertex in (0..points.len()).step_by(7) {
+                    let expected = (points[vertex], velocities[vertex]);
+                    assert_eq!(model.point(index, vertex, &state), expected);
+                }
+            }
+        }
+    }
 
     proptest! {
         #[test]
