@@ -248,7 +248,10 @@ pub fn rod(
         false => Err(not_computable(
             name,
             place,
-            format!("a rod of it has {rod:?} in SI"),
+            format!(
+                "a rod of it has {:e} kg/m, {:e} N, bends with {:e} and {:e} N*m^2 and twists with {:e} N*m^2: look at `young`, `density` and the `radius` of the rod",
+                rod.linear_density, rod.axial, rod.bending[0], rod.bending[1], rod.twist
+            ),
         )),
     }
 }

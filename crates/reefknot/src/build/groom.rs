@@ -20,6 +20,7 @@ impl Builder<'_> {
         built: &[Option<Object>],
     ) -> Option<Object> {
         let who = format!("object.{}", item.name);
+        self.refuse_place(item)?;
         let material = self.material_of(item);
         let host = self.host(table, built);
         let style = self.style(item, table);
@@ -75,6 +76,30 @@ impl Builder<'_> {
                 roots: grown.roots,
             },
         })
+    }
+
+    /// Refuses to be put or moved anywhere: a groom is where its host is.
+    fn refuse_place(&mut self, item: &ObjectItem) -> Option<()> {
+        let placement = &item.value.placement;
+        let keys = [
+            (
+                "position",
+                vector(placement.position.map(|length| length.0)) != DVec3::ZERO,
+            ),
+            ("rotation", placement.rotation.angle.0 != 0.0),
+            ("scale", vector(placement.scale.0) != DVec3::ONE),
+            ("copies", placement.copies.is_some()),
+            ("motion", item.value.motion.is_some()),
+        ];
+        let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else {
+            return Some(());
+        };
+        let message = format!(
+            "`object.{}` cannot have a `{key}`: it is where its roots are",
+            item.name
+        );
+        self.problem(&item.place, message, "give it to what the rods grow on");
+        None
     }
 
     /// The index of the object or collider that a groom grows on.

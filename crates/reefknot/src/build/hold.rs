@@ -99,7 +99,13 @@ impl Builder<'_> {
         let object = &objects[index];
         let vertices = self.selected(&load.at, object, &format!("load.{}", item.name))?;
         let stop = self.stop(load.start, load.stop.as_ref())?;
+        let force = vector(load.force.map(|force| force.0));
         let moment = vector(load.moment.map(|moment| moment.0));
+        if force == DVec3::ZERO && moment == DVec3::ZERO {
+            let message = format!("`load.{}` has no `force` and no `moment`", item.name);
+            self.problem(&item.place, message, "give it one of them");
+            return None;
+        }
         let is_rod = matches!(object.kind, Kind::Rods(_));
         if moment != DVec3::ZERO && !is_rod && !spans_a_plane(&vertices, object) {
             let message = format!("`load.{}` has a moment on vertices in a line", item.name);
@@ -111,7 +117,7 @@ impl Builder<'_> {
             name: item.name.clone(),
             object: index,
             vertices,
-            force: vector(load.force.map(|force| force.0)),
+            force,
             moment,
             start: load.start.0,
             ramp: load.ramp.0,
@@ -200,7 +206,7 @@ impl Builder<'_> {
         vertices.sort_unstable();
         vertices.dedup();
         if vertices.is_empty() {
-            let message = format!("`{who}` holds no vertex of `{}`", object.name);
+            let message = format!("`{who}` has no vertex of `{}`", object.name);
             self.problem(&at.place, message, "no vertex starts there");
             return None;
         }

@@ -66,7 +66,7 @@ impl<'a> Builder<'a> {
             shape,
             order,
         } = prototype?;
-        let places = self.scale_and_place(&mut mesh, &item.value.placement, &who)?;
+        let places = self.scale_and_place(&mut mesh, &item.value.placement, &who, &place)?;
         self.refuse_vertices(
             (places.poses.len() * mesh.points.len()) as f64,
             &who,
@@ -138,7 +138,7 @@ impl<'a> Builder<'a> {
             shape,
             order,
         } = prototype?;
-        let places = self.scale_and_place(&mut mesh, placement, &who)?;
+        let places = self.scale_and_place(&mut mesh, placement, &who, &place)?;
         self.refuse_vertices(
             (places.poses.len() * mesh.points.len()) as f64,
             &who,
@@ -170,12 +170,35 @@ impl<'a> Builder<'a> {
         mesh: &mut Mesh,
         placement: &Placement,
         name: &str,
+        place: &Place,
     ) -> Option<Places> {
         let scale = vector(placement.scale.0);
         if scale != DVec3::ONE {
             mesh.points.iter_mut().for_each(|point| *point *= scale);
         }
+        self.refuse_size(mesh, name, place)?;
         self.places(placement, mesh, name)
+    }
+
+    /// Refuses what is so large or so small that areas and volumes are no numbers.
+    pub(super) fn refuse_size(&mut self, mesh: &Mesh, name: &str, place: &Place) -> Option<()> {
+        // Not the length of the diagonal, whose square may be no number when the size still is.
+        let first = mesh.points.first().copied().unwrap_or_default();
+        let extent = |point: &DVec3| (*point - first).abs().max_element();
+        let size = mesh.points.iter().map(extent).fold(0.0, f64::max);
+        let what = match size {
+            size if size >= 1e100 => "large",
+            // Points that all fall together are a defect of the mesh.
+            size if size > 0.0 && size < 1e-100 => "small",
+            _ => return Some(()),
+        };
+        let message = format!("`{name}` is too {what} to compute with");
+        self.problem(
+            place,
+            message,
+            "give it a size between 1e-100 m and 1e100 m",
+        );
+        None
     }
 
     fn shell(

@@ -76,8 +76,10 @@ impl Builder<'_> {
                 "`attachment.{}` ties nothing: no vertex starts within {} m of `{}`",
                 item.name, table.reach.0, names[to]
             );
+            // Four digits, without a power of ten where none is needed.
+            let nearest: f64 = format!("{farthest:.3e}").parse().unwrap_or(farthest);
             let advice =
-                format!("the nearest is {farthest:.3e} m away; give a larger `reach`, or move it");
+                format!("the nearest is {nearest} m away; give a larger `reach`, or move it");
             self.problem(&table.at.place, message, advice);
             return None;
         }

@@ -186,7 +186,7 @@ pub fn json_schema() -> serde_json::Value {
 #[must_use]
 pub fn reference() -> String {
     let mut text = String::from(REFERENCE_HEAD);
-    SceneTables::table_shape().reference("", &mut text);
+    text += &shape::reference(&SceneTables::table_shape());
     text += "\n## Material presets\n```toml\n";
     text += crate::material::PRESETS;
     text += "```\n";

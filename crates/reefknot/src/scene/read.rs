@@ -6,6 +6,7 @@
 
 use super::problem::{Place, Problem};
 use super::shape::{ANY, Bounds, KeyShape, Shape, TableShape};
+use super::tables::{ObjectKind, ShapeKind};
 use super::tree::{Node, Table, Value, parse_value};
 use crate::units::{Dimension, closest, parse_quantity, parse_unit};
 
@@ -42,13 +43,18 @@ impl<'a> Reader<'a> {
 
     /// Notes that a value is of the wrong kind.
     pub fn expected(&mut self, node: &Node, what: &str) {
+        self.expected_otherwise(node, what, format!("expected {what}"));
+    }
+
+    /// The same, with other advice than to give what is expected.
+    fn expected_otherwise(&mut self, node: &Node, what: &str, advice: String) {
         let found = match &node.value {
             Value::Text(text) => format!("the text \"{text}\""),
             Value::Float(value) => format!("the number {}", number_text(*value)),
             value => value.kind().to_owned(),
         };
         let message = format!("`{}` must be {what}, not {found}", self.path());
-        self.problem(&node.place, message, format!("expected {what}"));
+        self.problem(&node.place, message, advice);
     }
 
     /// The key being read, such as `object.cloth.size`.
@@ -201,7 +207,13 @@ pub fn read_field<T: Read>(
 /// Reads a whole table, and notes keys that it does not know.
 pub fn read_table<T: Fields>(node: &Node, reader: &mut Reader<'_>) -> Option<T> {
     let Value::Table(table) = &node.value else {
-        reader.expected(node, "a table");
+        let mut keys: Vec<&str> = T::table_shape().keys.iter().map(|key| key.name).collect();
+        keys.truncate(8);
+        let advice = format!(
+            "expected a table in braces, with keys such as {}",
+            keys.join(", ")
+        );
+        reader.expected_otherwise(node, "a table", advice);
         return None;
     };
     let view = TableView {
@@ -214,6 +226,7 @@ pub fn read_table<T: Fields>(node: &Node, reader: &mut Reader<'_>) -> Option<T> 
 
 fn note_unknown_keys(view: &TableView<'_>, shape: &TableShape, reader: &mut Reader<'_>) {
     let mut known: Vec<&str> = shape.keys.iter().map(|key| key.name).collect();
+    let mut kind = String::new();
     if let Some(variants) = &shape.variants {
         known.push(variants.tag);
         let chosen = match view.table.get(variants.tag).map(|node| &node.value) {
@@ -221,7 +234,10 @@ fn note_unknown_keys(view: &TableView<'_>, shape: &TableShape, reader: &mut Read
             _ => None,
         };
         match chosen {
-            Some((_, table)) => known.extend(table.keys.iter().map(|key| key.name)),
+            Some((name, table)) => {
+                known.extend(table.keys.iter().map(|key| key.name));
+                kind = format!(", whose {} is \"{name}\"", variants.tag);
+            }
             // Without a kind nobody can tell which keys belong: that mistake is noted elsewhere.
             None => return,
         }
@@ -232,7 +248,7 @@ fn note_unknown_keys(view: &TableView<'_>, shape: &TableShape, reader: &mut Read
         }
         let place = match reader.path.is_empty() {
             true => "at the top of the scene".to_owned(),
-            false => format!("in `{}`", reader.path()),
+            false => format!("in `{}`{kind}", reader.path()),
         };
         let advice = match closest(&entry.key, known.iter().copied()) {
             Some(key) => format!("did you mean `{key}`?"),
@@ -246,19 +262,54 @@ fn note_unknown_keys(view: &TableView<'_>, shape: &TableShape, reader: &mut Read
 /// Reads one of a few words.
 pub fn read_word<'w>(node: &Node, words: &[&'w str], reader: &mut Reader<'_>) -> Option<&'w str> {
     let Value::Text(text) = &node.value else {
-        reader.expected(node, &format!("one of {}", listed(words)));
+        reader.expected_otherwise(node, "a text", format!("expected one of {}", listed(words)));
         return None;
     };
     let found = words.iter().copied().find(|word| word == text);
     if found.is_none() {
         let message = format!("`{}` cannot be \"{text}\"", reader.path());
-        let advice = match closest(text, words.iter().copied()) {
-            Some(word) => format!("did you mean \"{word}\"?"),
-            None => format!("expected one of {}", listed(words)),
+        let similar: Vec<&str> = words
+            .iter()
+            .copied()
+            .filter(|word| has_part(word, text))
+            .collect();
+        let advice = match (
+            other_table(&reader.path, text),
+            closest(text, words.iter().copied()),
+        ) {
+            (Some(advice), _) => advice,
+            (None, Some(word)) => format!("did you mean \"{word}\"?"),
+            (None, None) if !similar.is_empty() => format!("did you mean {}?", either(&similar)),
+            (None, None) => format!("expected one of {}", listed(words)),
         };
         reader.problem(&node.place, message, advice);
     }
     found
+}
+
+/// Whether a kind such as "solid-box" has a word such as "box" in it.
+fn has_part(kind: &str, word: &str) -> bool {
+    kind.split('-').any(|part| part == word)
+}
+
+/// What to write for a kind that belongs into another table than that of this path.
+fn other_table(path: &[String], word: &str) -> Option<String> {
+    let [table, name, _] = path else {
+        return None;
+    };
+    let has_kind = |shape: TableShape| {
+        let kinds = shape.variants.into_iter().flat_map(|kinds| kinds.list);
+        kinds.into_iter().any(|(kind, _)| kind == word)
+    };
+    match table.as_str() {
+        "collider" if has_kind(ObjectKind::table_shape()) => Some(format!(
+            "that is the kind of an object: write [object.{name}]"
+        )),
+        "object" if has_kind(ShapeKind::table_shape()) => Some(format!(
+            "that is a shape: write [collider.{name}] for what is touched only, or kind = \"rigid\" and shape = {{ kind = \"{word}\", ... }}; what is simulated has kinds such as \"cloth-grid\", \"rod\", \"solid-box\""
+        )),
+        _ => None,
+    }
 }
 
 /// Reads the key that decides about the kind of a table.
@@ -308,6 +359,11 @@ pub fn read_single<'n>(
     };
     reader.problem(&entry.key_place, message, advice);
     None
+}
+
+fn either(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    words.join(" or ")
 }
 
 fn listed(words: &[&str]) -> String {

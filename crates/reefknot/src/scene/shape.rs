@@ -280,19 +280,33 @@ impl TableShape {
     }
 
     /// This table's part of the reference page, followed by the tables inside.
-    pub fn reference(&self, path: &str, text: &mut String) {
-        if !path.is_empty() {
-            *text += &format!("\n## `{path}`\n{}\n", one_line(self.doc));
+    fn reference(&self, path: &str, page: &mut Page) {
+        if let Some(first) = page.described(self, path) {
+            page.text += &format!("{} Its keys are those of `{first}`.\n", one_line(self.doc));
+            return;
         }
-        key_table(&self.keys, text);
+        if !path.is_empty() {
+            page.text += &format!("{}\n", one_line(self.doc));
+        }
+        key_table(&self.keys, &mut page.text);
         if let Some(variants) = &self.variants {
-            *text += &format!("\n`{}`: {}\n", variants.tag, one_line(variants.doc));
+            let (tag, doc) = (variants.tag, one_line(variants.doc));
+            if let Some(first) = page.described(variants, path) {
+                page.text += &format!("\n`{tag}`: {doc} The kinds are those of `{first}`.\n");
+                return self.inner_reference(path, page);
+            }
+            page.text += &format!("\n`{tag}`: {doc}\n");
             for (value, table) in &variants.list {
-                let tag = variants.tag;
-                *text += &format!("\n### `{tag} = \"{value}\"`\n{}\n", one_line(table.doc));
-                key_table(&table.keys, text);
+                let doc = one_line(table.doc);
+                page.text += &format!("\n### `{tag} = \"{value}\"`\n{doc}\n");
+                key_table(&table.keys, &mut page.text);
             }
         }
+        self.inner_reference(path, page);
+    }
+
+    /// The tables inside, and the words that keys may have.
+    fn inner_reference(&self, path: &str, page: &mut Page) {
         let variant_keys = self.variants.iter().flat_map(|variants| {
             variants
                 .list
@@ -305,32 +319,82 @@ impl TableShape {
             } else {
                 format!("{path}.{}", key.name)
             };
-            key.shape.reference(&inner, text);
+            key.shape.reference(&inner, page);
         }
     }
 }
 
 impl Shape {
-    fn reference(&self, path: &str, text: &mut String) {
+    fn reference(&self, path: &str, page: &mut Page) {
         match self {
-            Shape::Table(table) => table.reference(path, text),
-            Shape::Named(table) => table.reference(&format!("{path}.NAME"), text),
+            Shape::Table(table) => {
+                page.text += &format!("\n## `{path}`\n");
+                table.reference(path, page);
+            }
+            Shape::Named(table) => {
+                page.text += &format!("\n## `{path}.NAME`\n");
+                table.reference(&format!("{path}.NAME"), page);
+            }
+            Shape::List(item, _) => {
+                if let Shape::Table(table) = &**item {
+                    page.text += &format!("\n## Each of `{path}`\n");
+                    table.reference(path, page);
+                }
+            }
             Shape::OneKey(keys) => {
-                *text += &format!("\n## `{path}`\nExactly one of:\n");
-                key_table(keys, text);
+                page.text += &format!("\n## `{path}`\n");
+                if let Some(first) = page.described(self, path) {
+                    page.text += &format!("Exactly one of the keys of `{first}`.\n");
+                    return;
+                }
+                page.text += "Exactly one of:\n";
+                key_table(keys, &mut page.text);
                 for key in keys {
-                    key.shape.reference(&format!("{path}.{}", key.name), text);
+                    key.shape.reference(&format!("{path}.{}", key.name), page);
                 }
             }
             Shape::Choice(words) if words.iter().any(|word| !word.1.is_empty()) => {
-                *text += &format!("\n`{path}`:\n");
+                // Several kinds may have a key of this name.
+                if page.described(&(path, words), path).is_some() {
+                    return;
+                }
+                page.text += &format!("\n`{path}`:\n");
                 for (word, meaning) in words {
-                    *text += &format!("- `\"{word}\"`: {}\n", one_line(meaning));
+                    page.text += &format!("- `\"{word}\"`: {}\n", one_line(meaning));
                 }
             }
             _ => {}
         }
     }
+}
+
+/// The reference page while it is written.
+#[derive(Debug, Default)]
+struct Page {
+    text: String,
+    /// What was described, and where first.
+    described: Vec<(String, String)>,
+}
+
+impl Page {
+    /// Where the same was described before; if nowhere, it is described here.
+    fn described(&mut self, thing: &impl std::fmt::Debug, path: &str) -> Option<String> {
+        let thing = format!("{thing:?}");
+        let earlier = self.described.iter().find(|(known, _)| *known == thing);
+        if let Some((_, first)) = earlier {
+            return Some(first.clone());
+        }
+        self.described.push((thing, path.to_owned()));
+        None
+    }
+}
+
+/// Every key of a table and of all tables inside, for the reference page.
+#[must_use]
+pub fn reference(table: &TableShape) -> String {
+    let mut page = Page::default();
+    table.reference("", &mut page);
+    page.text
 }
 
 /// A doc comment as one line.

@@ -49,14 +49,14 @@ table! {
         time: Placed<Duration> [NOT_NEGATIVE],
         /// How far it has moved from where it started.
         position: [Length; 3] = "[0, 0, 0]",
-        /// How it is turned from how it started; between keyframes with the same axis angles beyond
-        /// half a turn are turned in full.
+        /// How it is turned from how it started. From one keyframe to the next about the same axis it turns by the
+        /// difference of the angles, also by more than a turn; otherwise by the shortest way.
         rotation: Rotation = "{}",
     }
 }
 
 table! {
-    /// A sinusoid: amplitude times sin(2π · frequency · t + phase) − sin(phase).
+    /// A sinusoid: amplitude times (sin(2π · frequency · t + phase) − sin(phase)), with t from the start of the motion.
     pub struct Oscillation {
         /// Amplitude of the shift.
         amplitude: [Length; 3] = "[0, 0, 0]",

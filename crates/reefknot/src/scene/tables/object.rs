@@ -221,8 +221,8 @@ table! {
 }
 
 table! {
-    /// Many rods that grow on an object or collider and follow it with their roots. Its `position`,
-    /// `rotation`, `scale` and `copies` have no meaning here. Groups: "roots", "tips".
+    /// Many rods that grow on an object or collider and follow it with their roots. They have no `position`,
+    /// `rotation`, `scale`, `copies` or `motion` of their own. Groups: "roots", "tips".
     pub struct Groom {
         /// The object or collider that they grow on.
         on: Placed<String>,

@@ -68,11 +68,12 @@ table! {
 }
 
 table! {
-    /// A mesh in a file: OBJ (`l` lines are rods), PLY or Gmsh 2.2 and 4.1. Paths are from the folder of
-    /// the scene file; the names of shipped meshes (bunny.obj, bunny_coarse.msh, bunny_fine.msh,
-    /// dragon.msh) work everywhere. Groups of the file are groups of the object.
+    /// A mesh in a file. A solid needs tetrahedra, which Gmsh files can have. Groups of the file are groups of the
+    /// object.
     pub struct MeshFile {
-        /// The file.
+        /// The file: OBJ, PLY, or Gmsh 2.2 or 4.1. Its path is from the folder of the scene file. The shipped meshes
+        /// bunny.obj, bunny_coarse.msh, bunny_fine.msh and dragon.msh are found everywhere, unless there is such
+        /// a file.
         file: Placed<String>,
         /// The unit of its numbers.
         unit: LengthUnit = "\"m\"",
