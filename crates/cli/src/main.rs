@@ -141,11 +141,11 @@ fn check(what: &str, quick: bool, sets: Vec<String>) -> Result<u8, Failure> {
         let scene = load_scene(what, quick, sets)?;
         let model = Model::build(&scene)?;
         let clock = &model.clock;
-        let vertices: usize = model.objects.iter().map(|o| o.mesh.points.len()).sum();
         let colliders = model.objects.iter().filter(|o| o.is_collider()).count();
         say(&format!(
-            "{what}: {} objects, {colliders} colliders, {vertices} vertices, {} elements; {} frames of {} steps of {}",
+            "{what}: {} objects, {colliders} colliders, {}, {} elements; {} frames of {} steps of {}",
             model.objects.len() - colliders,
+            run::vertices(model.vertices(), model.masses.len()),
             model.elements(),
             clock.frames,
             clock.steps_per_frame,

@@ -160,9 +160,13 @@ fn line(status: &Status) -> String {
         let rate = elapsed.as_secs_f64() / done as f64;
         clock((status.steps - status.step) as f64 * rate)
     };
+    let contacts = match status.contacts {
+        0 => String::new(),
+        count => format!("{count} contacts  "),
+    };
     format!(
-        "{percent:3}%  step {} of {}  {} contacts  error {:.0e} m  {left} left",
-        status.step, status.steps, status.contacts, status.error
+        "{percent:3}%  step {} of {}  {contacts}error {:.0e} m  {left} left",
+        status.step, status.steps, status.error
     )
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use reefknot::check::check_scene;
+use reefknot::check::{Finding, check_scene};
 use reefknot::io::input::INPUTS;
 use reefknot::model::Model;
 use reefknot::report::Summary;
@@ -16,6 +16,8 @@ use crate::{FAILED, Failure, load_scene, say};
 const STOPPED: u8 = 75;
 /// Stopped by Ctrl-C, with a checkpoint.
 const INTERRUPTED: u8 = 130;
+/// A run begins with at most so many remarks on its scene.
+const MOST_NOTES: usize = 6;
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -53,9 +55,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
     let result = pool.install(|| {
         let model = Model::build(&scene)
             .map_err(|problems| with_copies(problems.into(), arguments, &options))?;
-        for finding in check_scene(&scene, &model) {
-            terminal.note(&finding.sentence);
-        }
+        note_findings(&check_scene(&scene, &model), &mut terminal);
         let outcome = reefknot::run::run(&scene, &model, &options, &mut terminal);
         Ok::<_, Failure>(outcome)
     });
@@ -78,6 +78,27 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         Ending::Stopped(Stop::Interrupt) => INTERRUPTED,
         Ending::Stopped(Stop::Terminate | Stop::TimeLimit) => STOPPED,
     })
+}
+
+/// What looks wrong with a scene before it runs; the rest is for `check`.
+fn note_findings(findings: &[Finding], terminal: &mut Terminal) {
+    for finding in findings.iter().take(MOST_NOTES) {
+        terminal.note(&finding.sentence);
+    }
+    let more = findings.len().saturating_sub(MOST_NOTES);
+    if more > 0 {
+        terminal.note(&format!(
+            "{more} more findings: `reefknot check` lists them all"
+        ));
+    }
+}
+
+/// How many vertices there are, and how many of them are simulated.
+pub(crate) fn vertices(all: usize, simulated: usize) -> String {
+    match all == simulated {
+        true => format!("{all} vertices"),
+        false => format!("{all} vertices ({simulated} simulated)"),
+    }
 }
 
 /// A scene that cannot be built any more, with a word on the copies that the run has made of its files.
@@ -153,8 +174,8 @@ fn tell_work(summary: &Summary) {
         .collect();
     if let Some(step) = summary.wall_per_step_s {
         say(&format!(
-            "  {} vertices, {} steps of {}, each {} ({})",
-            summary.facts.nodes,
+            "  {}, {} steps of {}, each {} ({})",
+            vertices(summary.facts.vertices, summary.facts.nodes),
             summary.steps,
             clock(summary.facts.h),
             clock(step.mean),
@@ -164,6 +185,6 @@ fn tell_work(summary: &Summary) {
     let error = summary.momentum_error_m.map_or(0.0, |error| error.max);
     let stretch = summary.max_stretch.unwrap_or(1.0);
     say(&format!(
-        "  momentum error at most {error:.1e} m, largest stretch {stretch:.3}; nothing touches in this scene"
+        "  momentum error at most {error:.1e} m, largest stretch {stretch:.3}; contact is not simulated"
     ));
 }

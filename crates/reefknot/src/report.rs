@@ -212,7 +212,10 @@ pub struct SummaryFacts {
     /// Seconds before the first step of this process.
     #[serde(skip)]
     pub setup_s: f64,
-    /// Nodes.
+    /// Vertices of all objects and colliders, however they move.
+    #[serde(skip)]
+    pub vertices: usize,
+    /// Nodes: what is simulated.
     pub nodes: usize,
     /// Scalar degrees of freedom.
     pub dofs: usize,

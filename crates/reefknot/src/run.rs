@@ -499,6 +499,7 @@ impl ActiveRun<'_> {
             frames: state.step / model.clock.steps_per_frame,
             simulated_s: model.clock.time(state.step),
             setup_s: self.setup.as_secs_f64(),
+            vertices: model.vertices(),
             nodes: model.masses.len(),
             dofs: 3 * model.masses.len(),
             elements: model.elements(),

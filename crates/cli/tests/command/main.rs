@@ -19,6 +19,8 @@ mod inputs;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+mod objects;
+#[cfg(test)]
 mod output;
 #[cfg(test)]
 mod stops;

@@ -12,6 +12,9 @@ use crate::scene::Scene;
 use crate::scene::tables::Material;
 use crate::units::short_number;
 
+/// A sentence lists at most so many objects.
+const MOST_NAMES: usize = 20;
+
 /// Looks for what a user probably did not mean.
 #[must_use]
 pub fn check_scene(scene: &Scene, model: &Model) -> Vec<Finding> {
@@ -19,6 +22,7 @@ pub fn check_scene(scene: &Scene, model: &Model) -> Vec<Finding> {
     if model.objects.iter().all(Object::is_collider) {
         findings.push(finding(Severity::Warning, "the scene has no object"));
     }
+    check_not_simulated(scene, model, &mut findings);
     check_presets(scene, &mut findings);
     for object in &model.objects {
         check_mesh(object, &mut findings);
@@ -26,7 +30,6 @@ pub fn check_scene(scene: &Scene, model: &Model) -> Vec<Finding> {
         check_thickness(object, &mut findings);
     }
     check_pins(model, &mut findings);
-    check_not_simulated(scene, model, &mut findings);
     let h = model.clock.h();
     if h > 0.1 {
         let sentence = format!(
@@ -224,10 +227,16 @@ fn check_not_simulated(scene: &Scene, model: &Model, findings: &mut Vec<Finding>
         .map(|o| o.name.as_str())
         .collect();
     if !names.is_empty() {
+        let more = names.len().saturating_sub(MOST_NAMES);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
         let sentence = format!(
-            "`{}` simulates cloth only so far; moved as told, by motions, pins and hosts: {}",
+            "only cloth is simulated by `{}` so far; these rest, or go with what holds them: {}{more}",
             scene.tables.method.integrator.word(),
-            names.join(", ")
+            names[..names.len().min(MOST_NAMES)].join(", ")
         );
         findings.push(finding(Severity::Warning, sentence));
     }

@@ -277,6 +277,13 @@ impl Model {
         })
     }
 
+    /// Number of vertices of all objects and colliders, however they move.
+    #[must_use]
+    pub fn vertices(&self) -> usize {
+        let points = self.objects.iter().map(|object| object.mesh.points.len());
+        points.sum()
+    }
+
     /// Number of elements that are simulated, of all kinds.
     #[must_use]
     pub fn elements(&self) -> usize {
