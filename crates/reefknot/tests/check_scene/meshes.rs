@@ -1,0 +1,199 @@
+//! Meshes that are broken.
+
+use reefknot::check::Severity;
+use reefknot::model::Model;
+
+use super::common::*;
+
+fn cloth_file(obj: &str) -> (tempfile::TempDir, String) {
+    let text = "[object.cloth]\nkind = \"cloth-mesh\"\nfile = \"a.obj\"\nmaterial = \"stuff\"\n";
+    (folder_with(&[("a.obj", obj)]), text.to_owned())
+}
+
+#[test]
+fn a_degenerate_triangle_is_refused_with_its_number_and_place() {
+    let (folder, text) = cloth_file("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 2 0 0\nf 1 2 3\nf 1 2 4\n");
+    let refusal = refusal_in(folder.path(), &text);
+    assert_words(
+        &refusal,
+        &[
+            "`object.cloth`",
+            "triangle 1",
+            "at (1, 0, 0)",
+            "has no area",
+            "move them apart",
+            "scene.toml",
+        ],
+    );
+}
+
+fn gmsh(tetrahedra: &[&str]) -> String {
+    let elements: String = tetrahedra
+        .iter()
+        .enumerate()
+        .map(|(i, corners)| format!("{} 4 0 {corners}\n", i + 1))
+        .collect();
+    format!(
+        "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 0 0 -1\n$EndNodes\n$Elements\n{}\n{elements}$EndElements\n",
+        tetrahedra.len()
+    )
+}
+
+fn solid_file(msh: &str) -> (tempfile::TempDir, String) {
+    let text = "[object.solid]\nkind = \"solid-mesh\"\nfile = \"a.msh\"\nmaterial = \"stuff\"\nscale = 0.5\n";
+    (folder_with(&[("a.msh", msh)]), text.to_owned())
+}
+
+#[test]
+fn one_inverted_tetrahedron_is_refused_and_all_of_them_are_turned() {
+    let (folder, text) = solid_file(&gmsh(&["1 2 3 4", "1 2 3 5"]));
+    // Above and below a triangle, numbered alike: one of them is inside out.
+    assert_words(
+        &refusal_in(folder.path(), &text),
+        &[
+            "`object.solid`",
+            "tetrahedron",
+            "inside out",
+            "swap two of its corners",
+        ],
+    );
+    let (folder, text) = solid_file(&gmsh(&["2 1 3 4", "1 2 3 5"]));
+    let model = Model::build(&read_in(folder.path(), &text)).unwrap();
+    // Two corners of a cube of half a metre, a sixth of it each.
+    assert!((model.objects[0].mass - 1000.0 * 0.125 / 3.0).abs() < 1e-9);
+    assert_eq!(findings_in(folder.path(), &text), []);
+}
+
+#[test]
+fn a_flat_tetrahedron_is_refused() {
+    let msh = gmsh(&["1 2 3 4", "1 3 4 5"]);
+    let (folder, text) = solid_file(&msh);
+    assert_words(
+        &refusal_in(folder.path(), &text),
+        &[
+            "`object.solid`",
+            "tetrahedron 1",
+            "has no volume",
+            "move them apart",
+        ],
+    );
+}
+
+#[test]
+fn double_vertices_are_a_warning_and_weld_cures_it() {
+    let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 4 6 5\n";
+    let (folder, text) = cloth_file(obj);
+    let found = findings_in(folder.path(), &text);
+    assert_found(
+        &found,
+        Severity::Warning,
+        &[
+            "`cloth`",
+            "vertices 1 and 3",
+            "at (1, 0, 0)",
+            "same place",
+            "`weld`",
+        ],
+    );
+    let welded = format!("{text}weld = \"1 mm\"\n");
+    assert_eq!(findings_in(folder.path(), &welded), []);
+    let model = Model::build(&read_in(folder.path(), &welded)).unwrap();
+    assert_eq!(model.objects[0].mesh.points.len(), 4);
+}
+
+#[test]
+fn three_triangles_on_an_edge_are_no_cloth() {
+    let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nf 1 2 3\nf 2 1 4\nf 1 2 5\n";
+    let (folder, text) = cloth_file(obj);
+    assert_words(
+        &refusal_in(folder.path(), &text),
+        &[
+            "`object.cloth`",
+            "edge 0-1",
+            "more than two triangles",
+            "take the sheets apart",
+        ],
+    );
+}
+
+#[test]
+fn sheets_that_meet_in_a_point_are_a_warning() {
+    let obj = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv -1 0 0\nv -1 -1 0\nf 1 2 3\nf 1 4 5\n";
+    let (folder, text) = cloth_file(obj);
+    assert_found(
+        &findings_in(folder.path(), &text),
+        Severity::Warning,
+        &["`cloth`", "vertex 0", "share no edge", "vertex of its own"],
+    );
+}
+
+#[test]
+fn an_open_collider_is_a_warning() {
+    let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\n";
+    let folder = folder_with(&[("a.obj", obj)]);
+    let found = findings_in(
+        folder.path(),
+        "[collider.rock]\nkind = \"mesh\"\nfile = \"a.obj\"\n",
+    );
+    assert_found(
+        &found,
+        Severity::Warning,
+        &[
+            "`rock`",
+            "edge",
+            "one triangle only",
+            "one of 3",
+            "close the surface",
+        ],
+    );
+}
+
+#[test]
+fn loose_vertices_are_left_out() {
+    let (folder, text) = cloth_file("v 7 7 7\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 2 3 4\n");
+    let model = Model::build(&read_in(folder.path(), &text)).unwrap();
+    assert_eq!(model.objects[0].mesh.points.len(), 3);
+    assert_eq!(findings_in(folder.path(), &text), []);
+}
+
+#[test]
+fn what_is_no_number_in_a_mesh_is_named_with_its_line() {
+    let (folder, text) = cloth_file("v 0 0 0\nv 1 nan 0\nv 0 1 0\nf 1 2 3\n");
+    assert_words(
+        &refusal_in(folder.path(), &text),
+        &["`a.obj`", "line 2", "nan"],
+    );
+    let (folder, text) = cloth_file("v 0 0 0\nv 1 0 0\nf 1 2 9\n");
+    assert_words(
+        &refusal_in(folder.path(), &text),
+        &["`a.obj`", "line 3", "9"],
+    );
+    assert_refused(
+        "[object.cloth]\nkind = \"cloth-mesh\"\nfile = \"bunnny.obj\"\nmaterial = \"stuff\"\n",
+        &[
+            "cannot read `bunnny.obj`",
+            "bunny.obj",
+            "folder of the scene file",
+        ],
+    );
+}
+
+#[test]
+fn a_rod_edge_without_length_is_refused() {
+    let folder = folder_with(&[("a.obj", "v 0 0 0\nv 1 0 0\nv 1 0 0\nv 2 0 0\nl 1 2 3 4\n")]);
+    let text = "[object.hair]\nkind = \"rod-mesh\"\nfile = \"a.obj\"\nradius = 0.01\nmaterial = \"stuff\"\n";
+    assert_words(
+        &refusal_in(folder.path(), text),
+        &[
+            "`object.hair`",
+            "edge 1-2",
+            "at (1, 0, 0)",
+            "has no length",
+            "remove one",
+        ],
+    );
+    assert_refused(
+        "[object.hair]\nkind = \"rod-spline\"\npoints = [[0, 0, 0], [0, 0, 0], [1, 0, 0]]\nvertices = 5\nradius = 0.01\nmaterial = \"stuff\"\n",
+        &["`object.hair`", "points 0 and 1"],
+    );
+}

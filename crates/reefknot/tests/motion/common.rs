@@ -1,0 +1,105 @@
+//! A scene that takes steps.
+
+use std::path::Path;
+
+use glam::DVec3;
+use reefknot::integrate::{self, Scratch, Step};
+use reefknot::model::Model;
+use reefknot::scene::{Scene, SceneRequest};
+use reefknot::state::State;
+
+pub(crate) const HEAD: &str = "
+time = { duration = \"1 s\", frame_rate = 10, substeps = 10 }
+[material.stuff]
+density = 1000
+young = 1e5
+poisson = 0.2
+thickness = \"1 mm\"
+membrane_damping = \"1 ms\"
+";
+
+pub(crate) const SHEET: &str = "
+[object.sheet]
+kind = \"cloth-grid\"
+size = [0.4, 0.4]
+vertices = [5, 5]
+material = \"stuff\"
+position = [0, 0, 1]
+";
+
+pub(crate) const ROD: &str = "
+[object.rod]
+kind = \"rod\"
+length = 1
+vertices = 6
+radius = [0.01, 0.002]
+material = \"stuff\"
+";
+
+pub(crate) fn read_in(folder: &Path, text: &str) -> Scene {
+    let request = SceneRequest {
+        file: "scene.toml".into(),
+        text: text.into(),
+        folder: folder.into(),
+        ..SceneRequest::default()
+    };
+    Scene::read(&request).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+}
+
+pub(crate) struct Simulation {
+    pub(crate) scene: Scene,
+    pub(crate) model: Model,
+    pub(crate) state: State,
+    pub(crate) scratch: Scratch,
+}
+
+impl Simulation {
+    pub(crate) fn new(text: &str) -> Simulation {
+        Simulation::new_in(Path::new(""), text)
+    }
+
+    pub(crate) fn new_in(folder: &Path, text: &str) -> Simulation {
+        let scene = read_in(folder, &format!("{HEAD}{text}"));
+        let model = Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"));
+        Simulation {
+            state: model.start.clone(),
+            scratch: Scratch::new(&model).unwrap(),
+            scene,
+            model,
+        }
+    }
+
+    pub(crate) fn step(&mut self) -> Step {
+        let integrator = self.scene.tables.method.integrator;
+        let step =
+            integrate::step(integrator, &self.model, &self.state, &mut self.scratch).unwrap();
+        self.state = step.to.clone();
+        step
+    }
+
+    /// Takes steps; each must close its energy balance.
+    pub(crate) fn balanced_steps(&mut self, count: usize) {
+        for _ in 0..count {
+            let before = reefknot::certify::energies(&self.model, &self.state);
+            let after = self.step().report.energy_j;
+            let flow = after.work - after.viscous - after.contact - after.numerical;
+            let error = after.total() - before.total() - flow;
+            let scale = after.kinetic + after.elastic + after.work.abs() + 1e-6;
+            assert!(error.abs() < 1e-9 * scale, "{error} J of {scale} J");
+        }
+    }
+
+    /// The points of an object at a time, as far as they are a function of it.
+    pub(crate) fn at(&self, object: usize, time: f64) -> Vec<DVec3> {
+        let step = (time / self.model.clock.h()).round() as u64;
+        let state = State {
+            step,
+            ..self.state.clone()
+        };
+        self.model.points(object, &state)
+    }
+}
+
+pub(crate) fn close(a: DVec3, b: DVec3, tolerance: f64) -> bool {
+    a.distance(b) <= tolerance
+}

@@ -1,0 +1,148 @@
+//! Numbered mesh files.
+
+use std::path::Path;
+
+use glam::DVec3;
+use reefknot::model::Model;
+use reefknot::state::State;
+
+use super::common::*;
+
+const TRIANGLES: &str = "f 1 2 3\nf 1 3 4\n";
+
+/// A square of 1 m, shifted along z.
+fn square(z: f64) -> String {
+    format!("v 0 0 {z}\nv 1 0 {z}\nv 1 1 {z}\nv 0 1 {z}\n")
+}
+
+fn ply(z: f64) -> String {
+    format!(
+        "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nend_header\n0 0 {z}\n1 0 {z}\n1 1 {z}\n0 1 {z}\n"
+    )
+}
+
+fn folder_with(files: &[(String, String)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+/// Squares at the heights 0, 1, 4, 9 and 16 times a quarter, in files 7 to 11.
+fn squares(extension: &str) -> tempfile::TempDir {
+    let file = |i: usize| {
+        let z = (i * i) as f64 / 4.0;
+        let text = match extension {
+            "obj" => square(z) + TRIANGLES,
+            _ => ply(z),
+        };
+        (format!("s{:03}.{extension}", i + 7), text)
+    };
+    let mut files: Vec<_> = (0..5).map(file).collect();
+    files.push(("mesh.obj".into(), square(0.0) + TRIANGLES));
+    folder_with(&files)
+}
+
+#[test]
+fn a_sequence_is_met_at_its_files_and_between_them_as_told() {
+    for extension in ["obj", "ply"] {
+        let folder = squares(extension);
+        let height = |time: f64, more: &str| {
+            let simulation = Simulation::new_in(
+                folder.path(),
+                &format!(
+                    "[collider.it]\nkind = \"mesh\"\nfile = \"mesh.obj\"\nscale = 2\nposition = [0, 0, 5]\nmotion = {{ sequence = {{ file = \"s###.{extension}\", frame_rate = 5{more} }} }}\n"
+                ),
+            );
+            let points = simulation.at(0, time);
+            assert!(close(
+                points[2] - points[0],
+                DVec3::new(2.0, 2.0, 0.0),
+                1e-12
+            ));
+            (points[0].z - 5.0) / 2.0
+        };
+        // Files every 0.2 s; the last one stays.
+        for (time, z) in [(0.0, 0.0), (0.2, 0.25), (0.4, 1.0), (0.8, 4.0), (1.0, 4.0)] {
+            for interpolation in ["linear", "smooth", "hold"] {
+                let more = format!(", interpolation = \"{interpolation}\"");
+                assert_eq!(height(time, &more), z, "{interpolation}");
+            }
+        }
+        // Between 1 and 2.25; through four points of a parabola runs the parabola.
+        assert!((height(0.5, "") - 1.625).abs() < 1e-12);
+        assert!((height(0.5, ", interpolation = \"smooth\"") - 1.5625).abs() < 1e-12);
+        assert_eq!(height(0.5, ", interpolation = \"hold\""), 1.0);
+        assert_eq!(height(0.5, ", offset = 0.3"), 0.25);
+        assert_eq!(height(0.2, ", offset = -0.2"), 1.0);
+        assert_eq!(height(0.2, ", first = 9"), 2.25);
+    }
+}
+
+fn cloth_with_sequence(folder: &Path, at: &str, more: &str) -> Result<Model, String> {
+    let text = format!(
+        "{HEAD}[object.cloth]\nkind = \"cloth-mesh\"\nfile = \"mesh.obj\"\nmaterial = \"stuff\"\n{more}[pin.it]\nobject = \"cloth\"\nat = {{ {at} }}\nmotion = {{ sequence = {{ file = \"s###.obj\", frame_rate = 5 }} }}\n"
+    );
+    Model::build(&read_in(folder, &text)).map_err(|problems| problems.to_string())
+}
+
+fn targets(model: &Model, step: u64) -> Vec<(usize, DVec3)> {
+    let state = State {
+        step,
+        ..model.start.clone()
+    };
+    model.held(&state).targets
+}
+
+#[test]
+fn pins_follow_files_of_the_whole_object() {
+    let folder = squares("obj");
+    let model = cloth_with_sequence(folder.path(), "vertices = [1, 3]", "").unwrap();
+    // At the end of the step to 0.4 s: the third file, at a height of 1 m.
+    let expected = vec![
+        (1, DVec3::new(1.0, 0.0, 1.0)),
+        (3, DVec3::new(0.0, 1.0, 1.0)),
+    ];
+    assert_eq!(targets(&model, 39), expected);
+}
+
+#[test]
+fn sequences_that_do_not_fit_are_refused_with_the_file() {
+    let refusal = |files: &[(&str, String)]| {
+        let mut all = vec![("mesh.obj".to_owned(), square(0.0) + TRIANGLES)];
+        all.extend(
+            files
+                .iter()
+                .map(|(name, text)| ((*name).to_owned(), text.clone())),
+        );
+        let folder = folder_with(&all);
+        let text = format!(
+            "{HEAD}[collider.it]\nkind = \"mesh\"\nfile = \"mesh.obj\"\nmotion = {{ sequence = {{ file = \"s#.obj\" }} }}\n"
+        );
+        let problems = Model::build(&read_in(folder.path(), &text)).unwrap_err();
+        problems.to_string()
+    };
+    let (a, b) = (square(0.0), square(1.0));
+    let gap = refusal(&[("s1.obj", a.clone()), ("s2.obj", b.clone()), ("s4.obj", b)]);
+    assert!(
+        gap.contains("no file of number 3") && gap.contains("s4.obj"),
+        "{gap}"
+    );
+    let few = refusal(&[("s1.obj", a.clone()), ("s2.obj", "v 0 0 0\n".into())]);
+    assert!(
+        few.contains("`s2.obj` does not fit: it has 1 vertices, and the mesh 4"),
+        "{few}"
+    );
+    assert!(
+        few.contains("same order") || few.contains("in its order"),
+        "{few}"
+    );
+    let none = refusal(&[]);
+    assert!(none.contains("there is no file `s#.obj`"), "{none}");
+    let broken = refusal(&[("s1.obj", a), ("s2.obj", "v 0 0 x\n".into())]);
+    assert!(
+        broken.contains("`s2.obj` cannot be read: line 1"),
+        "{broken}"
+    );
+}

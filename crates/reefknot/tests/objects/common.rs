@@ -1,0 +1,69 @@
+//! A few lines of a scene, built.
+
+use std::path::Path;
+
+use glam::DVec3;
+use reefknot::model::{Model, Object};
+use reefknot::scene::{Scene, SceneRequest};
+use reefknot::state::State;
+
+/// A material for everything: 1000 kg/m³, as a shell 1 kg/m².
+pub(crate) const HEAD: &str = "
+time = { duration = \"1 s\", frame_rate = 100, substeps = 1 }
+[material.stuff]
+density = 1000
+young = 1e6
+poisson = 0.3
+thickness = \"1 mm\"
+";
+
+pub(crate) fn read_in(folder: &Path, text: &str) -> Scene {
+    let request = SceneRequest {
+        file: "scene.toml".into(),
+        text: text.into(),
+        folder: folder.into(),
+        ..SceneRequest::default()
+    };
+    Scene::read(&request).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+}
+
+pub(crate) fn build_in(folder: &Path, text: &str) -> Model {
+    let scene = read_in(folder, &format!("{HEAD}{text}"));
+    Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+pub(crate) fn build(text: &str) -> Model {
+    build_in(Path::new(""), text)
+}
+
+/// A model with one object of these lines.
+pub(crate) fn object(lines: &str) -> Model {
+    build(&format!("[object.it]\nmaterial = \"stuff\"\n{lines}\n"))
+}
+
+pub(crate) fn group<'a>(object: &'a Object, name: &str) -> &'a [u32] {
+    let found = object.mesh.groups.iter().find(|group| group.name == name);
+    &found.unwrap_or_else(|| panic!("no group {name}")).vertices
+}
+
+/// A state some steps after the start, in which nodes are where they were.
+pub(crate) fn later(model: &Model, step: u64) -> State {
+    State {
+        step,
+        ..model.start.clone()
+    }
+}
+
+pub(crate) fn close(a: DVec3, b: DVec3, tolerance: f64) -> bool {
+    a.distance(b) <= tolerance
+}
+
+pub(crate) fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+pub(crate) const GRID: &str = "[object.it]\nkind = \"cloth-grid\"\nsize = [0.2, 0.2]\nvertices = [3, 3]\nmaterial = \"stuff\"\n";
