@@ -1,6 +1,6 @@
 //! Grooms: rods that grow on another object and follow it.
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use super::Builder;
 use super::kind::{carry_directors, curve_length, rods, surface};
@@ -63,7 +63,7 @@ impl Builder<'_> {
             lift_to(exact, &mut grown.mesh);
         }
         self.refuse_far(&grown.mesh, &who, &item.place)?;
-        let rods = carry_directors(rods, &grown.mesh);
+        let rods = carry_directors(rods, &grown.mesh, &[DQuat::IDENTITY]);
         Some(Object {
             name: item.name.clone(),
             surface: surface(&item.value.contact, 2.0 * rods.proximity_radius),

@@ -1,6 +1,6 @@
 //! What objects are made of: materials, masses, sections of rods, thickness.
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use super::Builder;
 use super::object::ObjectItem;
@@ -165,10 +165,27 @@ pub(super) fn rods(
     })
 }
 
-/// Rods with their edges, and directors that are carried along each of them without twist.
-pub(super) fn carry_directors(rods: Rods, mesh: &Mesh) -> Rods {
-    let edges = mesh.curve_edges();
-    let mut directors = Vec::with_capacity(edges.len());
+/// Rods with the edges of all copies of a mesh, and directors that are carried along each of them without twist. They
+/// turn with their copy, as an elliptic section does.
+pub(super) fn carry_directors(rods: Rods, mesh: &Mesh, turns: &[DQuat]) -> Rods {
+    let (count, edges) = (mesh.points.len() as u32, mesh.curve_edges());
+    let directors = directors_along(mesh);
+    let copies = || (0..).zip(turns);
+    let of_copy = |(copy, _)| edges.iter().map(move |edge| edge.map(|v| copy * count + v));
+    let turned = |(_, turn): (u32, &DQuat)| {
+        let turn = *turn;
+        directors.iter().map(move |director| turn * *director)
+    };
+    Rods {
+        edges: copies().flat_map(of_copy).collect(),
+        directors: copies().flat_map(turned).collect(),
+        ..rods
+    }
+}
+
+/// The first axis of the section at each edge of the curves of a mesh.
+fn directors_along(mesh: &Mesh) -> Vec<DVec3> {
+    let mut directors = Vec::new();
     for curve in &mesh.curves {
         let mut carried: Option<(DVec3, DVec3)> = None;
         for [a, b] in curve.edges() {
@@ -176,7 +193,7 @@ pub(super) fn carry_directors(rods: Rods, mesh: &Mesh) -> Rods {
             let director = match carried {
                 None => tangent.any_orthonormal_vector(),
                 Some((before, director)) => {
-                    let turned = glam::DQuat::from_rotation_arc(before, tangent) * director;
+                    let turned = DQuat::from_rotation_arc(before, tangent) * director;
                     (turned - tangent * tangent.dot(turned))
                         .normalize_or(tangent.any_orthonormal_vector())
                 }
@@ -185,11 +202,7 @@ pub(super) fn carry_directors(rods: Rods, mesh: &Mesh) -> Rods {
             carried = Some((tangent, director));
         }
     }
-    Rods {
-        edges,
-        directors,
-        ..rods
-    }
+    directors
 }
 
 /// The length of all curves (m).

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use super::kind::{carry_directors, own_thickness, surface, use_of};
 use super::mesh::{FileOrder, Prototype};
@@ -79,7 +79,10 @@ impl<'a> Builder<'a> {
         self.refuse_far(&whole, &who, &item.place)?;
         let kind = match kind {
             Kind::Rigid(_, properties) => Kind::Rigid(exact(shape, &places), properties),
-            Kind::Rods(rods) => Kind::Rods(carry_directors(rods, &whole)),
+            Kind::Rods(rods) => {
+                let turns: Vec<DQuat> = places.poses.iter().map(|pose| pose.turn).collect();
+                Kind::Rods(carry_directors(rods, &mesh, &turns))
+            }
             Kind::Embedded(material, embedding) => {
                 let lattice = places.copies_of(&embedding.lattice);
                 Kind::Embedded(

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 use reefknot::model::{Kind, Model};
 
 use super::common::*;
@@ -198,5 +198,44 @@ fn copies_spin_about_their_own_middles() {
             .map(|node| model.masses[node] * arm(node).cross(model.start.velocities[node]))
             .sum();
         assert!(close(spin, DVec3::Z * 2.0 * inertia, 1e-14));
+    }
+}
+
+/// The first axis of a section is fixed to the rod: a turn of the object turns it too, and so does each copy's.
+#[test]
+fn sections_turn_with_their_rod() {
+    let ribbon = "kind = \"rod\"\nlength = 1\nvertices = 4\nradius = [0.01, 0.001]";
+    let director = |lines: &str| -> Vec<DVec3> {
+        let model = object(&format!("{ribbon}\n{lines}"));
+        model.directors(0, &model.start).unwrap()
+    };
+    let before = director("");
+    let turn = DQuat::from_axis_angle(DVec3::X, 0.7);
+    for (start, turned) in before
+        .iter()
+        .zip(director("rotation = { axis = [1, 0, 0], angle = 0.7 }"))
+    {
+        assert!(close(turn * *start, turned, 1e-12), "{start} {turned}");
+    }
+    // A bend shows how each copy is turned: seen from there, all sections are alike.
+    let model = object(
+        "kind = \"rod-spline\"\npoints = [[0, 0, 0], [1, 0, 0], [1, 1, 0]]\nvertices = 4\nradius = [0.01, 0.001]\ncopies = { scatter = { count = 5, min = [-9, -9, -9], max = [9, 9, 9] } }",
+    );
+    let points = &model.objects[0].mesh.points;
+    let directors = model.directors(0, &model.start).unwrap();
+    let seen = |copy: usize| -> Vec<DVec3> {
+        let edge = |i: usize| points[4 * copy + i + 1] - points[4 * copy + i];
+        let along = edge(0).normalize();
+        let normal = edge(0).cross(edge(1)).normalize();
+        let frame = glam::DMat3::from_cols(along, normal.cross(along), normal);
+        let of_copy = directors[3 * copy..3 * copy + 3].iter();
+        of_copy
+            .map(|director| frame.transpose() * *director)
+            .collect()
+    };
+    for copy in 1..5 {
+        for (first, other) in seen(0).iter().zip(seen(copy)) {
+            assert!(close(*first, other, 1e-12), "{first} {other}");
+        }
     }
 }

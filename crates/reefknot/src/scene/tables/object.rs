@@ -132,7 +132,8 @@ table! {
 }
 
 table! {
-    /// A straight rod along x from its origin. Groups: "first", "last", "ends".
+    /// A straight rod along x from its origin, the first half axis of its section along y. Groups:
+    /// "first", "last", "ends".
     pub struct StraightRod {
         /// Its length.
         length: Placed<Length> [POSITIVE],
