@@ -9,6 +9,10 @@ use crate::mesh::Curve;
 use crate::motion::Script;
 use crate::state::State;
 
+/// What is told for a time counts from a step that begins so little before it, as a part of a step: times of steps are
+/// computed, and come out a rounding beside.
+const ROUNDING: f64 = 1e-6;
+
 /// The nodes that a step holds, and where they end it.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
@@ -19,6 +23,11 @@ pub struct Held {
 }
 
 impl Model {
+    /// Whether a step that begins at `time` is not before `start`.
+    fn has_come(&self, start: f64, time: f64) -> bool {
+        start <= time + ROUNDING * self.clock.h()
+    }
+
     /// The points of an object (m).
     #[must_use]
     pub fn points(&self, object: usize, state: &State) -> Vec<DVec3> {
@@ -133,7 +142,10 @@ impl Model {
         let mut points: Vec<DVec3> = script
             .points(start.iter().copied().enumerate(), time)
             .collect();
-        for pin in self.pins_of(object).filter(|pin| time >= pin.start) {
+        for pin in self
+            .pins_of(object)
+            .filter(|pin| self.has_come(pin.start, time))
+        {
             for (index, &vertex) in pin.vertices.iter().enumerate() {
                 let vertex = vertex as usize;
                 points[vertex] = pin.scripted_point(index, vertex, start[vertex], script, time);
@@ -272,7 +284,7 @@ impl Model {
         for pin in self
             .pins
             .iter()
-            .filter(|pin| pin.start <= time && time < pin.release)
+            .filter(|pin| self.has_come(pin.start, time) && !self.has_come(pin.release, time))
         {
             let Movement::Simulated(nodes) = &self.objects[pin.object].movement else {
                 continue;
@@ -306,7 +318,7 @@ impl Model {
         for load in self
             .loads
             .iter()
-            .filter(|load| load.start <= time && time < load.stop)
+            .filter(|load| self.has_come(load.start, time) && !self.has_come(load.stop, time))
         {
             let Movement::Simulated(nodes) = &self.objects[load.object].movement else {
                 continue;

@@ -3,6 +3,7 @@
 use std::f64::consts::FRAC_PI_2;
 
 use glam::{DQuat, DVec3};
+use reefknot::state::State;
 
 use super::common::*;
 
@@ -93,6 +94,32 @@ fn a_sheet_that_is_held_everywhere_goes_like_a_rigid_body() {
     }
     sheet.balanced_steps(50);
     assert!(sheet.step().report.max_stretch - 1.0 < 1e-9);
+}
+
+/// Steps of 10 ms, of which the time of the 23rd is computed as 0.22999999999999998 s.
+#[test]
+fn a_time_that_a_step_begins_at_but_for_rounding_is_met_by_that_step() {
+    let sheet = Simulation::new(&format!(
+        "{SHEET}[pin.early]\nobject = \"sheet\"\nat = {{ vertices = [0] }}\nrelease = 0.23\n[pin.late]\nobject = \"sheet\"\nat = {{ vertices = [1] }}\nstart = 0.23\n[load.late]\nobject = \"sheet\"\nat = {{ vertices = [2] }}\nforce = [0, 0, 1]\nstart = 0.23\n[load.early]\nobject = \"sheet\"\nat = {{ vertices = [3] }}\nforce = [0, 0, 1]\nstop = 0.23\n"
+    ));
+    let from = |step: u64| State {
+        step,
+        ..sheet.state.clone()
+    };
+    let nodes = |list: Vec<(usize, DVec3)>| list.iter().map(|(node, _)| *node).collect::<Vec<_>>();
+    assert!(sheet.model.clock.time(23) < 0.23);
+    for (step, held, loaded) in [(22, 0, 3), (23, 1, 2), (24, 1, 2)] {
+        assert_eq!(
+            nodes(sheet.model.held(&from(step)).targets),
+            [held],
+            "step {step}"
+        );
+        assert_eq!(
+            nodes(sheet.model.load_forces(&from(step))),
+            [loaded],
+            "step {step}"
+        );
+    }
 }
 
 #[test]
