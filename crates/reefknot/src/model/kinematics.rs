@@ -236,43 +236,80 @@ impl Model {
                 Movement::Simulated(_) => DMat3::IDENTITY,
             };
             let first = firsts[index];
-            let told = self.told_twists(object, first..first + curve.edges().count(), time);
-            let carried = |(place, edge): (usize, [u32; 2])| {
+            let carried = curve.edges().enumerate().map(|(place, edge)| {
                 let start = edge.map(|vertex| mesh.points[vertex as usize]);
                 let now = edge.map(|vertex| points[vertex as usize]);
-                let director = turn * rods.directors[first + place];
-                carry_director(director, turn, start, now, twist_at(&told, place))
-            };
-            curve.edges().enumerate().map(carried).collect()
+                Frame::carried(rods.directors[first + place], turn, start, now)
+            });
+            let carried: Vec<Frame> = carried.collect();
+            let told = self.told_twists(object, first, &carried, time);
+            let frames = carried.iter().enumerate();
+            frames
+                .map(|(place, frame)| frame.twisted(twist_at(&told, place)))
+                .collect()
         };
         let curves = mesh.curves.par_iter().enumerate();
         let directors: Vec<Vec<DVec3>> = curves.map(of_curve).collect();
         Some(directors.into_iter().flatten().collect())
     }
 
-    /// The edges of a rod that clamps turn, by their place in the rod, and their angles, ascending.
+    /// The edges of a rod that clamps turn, by their place in the rod, and their angles, ascending. `first` is the first
+    /// edge of the rod, `carried` what its frames are without clamps.
     fn told_twists(
         &self,
         object: usize,
-        edges: std::ops::Range<usize>,
+        first: usize,
+        carried: &[Frame],
         time: f64,
     ) -> Vec<(usize, f64)> {
         let of_object = |clamp: &&Clamp| {
             let pin = &self.pins[clamp.pin];
-            pin.object == object && time >= pin.start
+            pin.object == object && self.has_come(pin.start, time)
         };
         let mut told = Vec::new();
         for clamp in self.clamps.iter().filter(of_object) {
-            let angle = clamp.twist.angle(time.min(self.pins[clamp.pin].release));
-            let from = clamp
-                .edges
-                .partition_point(|edge| (*edge as usize) < edges.start);
-            let inside = clamp.edges[from..].iter().map(|edge| *edge as usize);
-            let inside = inside.take_while(|edge| *edge < edges.end);
-            told.extend(inside.map(|edge| (edge - edges.start, angle)));
+            let pin = &self.pins[clamp.pin];
+            let until = time.min(pin.release);
+            // Held from the start it is turned as told, later from where it was taken hold of.
+            let before = match pin.start == 0.0 {
+                true => 0.0,
+                false => clamp.twist.angle(pin.start),
+            };
+            let twist = clamp.twist.angle(until) - before;
+            let from = clamp.edges.partition_point(|edge| (*edge as usize) < first);
+            for edge in clamp.edges[from..].iter().map(|edge| *edge as usize) {
+                let Some(frame) = carried.get(edge - first) else {
+                    break;
+                };
+                let held = self.held_director(object, pin, edge, until);
+                let turned = held.map_or(0.0, |held| frame.angle_to(held));
+                told.push((edge - first, turned + twist));
+            }
         }
         told.sort_by_key(|(place, _)| *place);
         told
+    }
+
+    /// Where the motion of a clamp as a whole takes the director that it holds; nothing if a sequence or another object
+    /// moves it, which turn nothing by themselves.
+    fn held_director(&self, object: usize, pin: &Pin, edge: usize, until: f64) -> Option<DVec3> {
+        let object = &self.objects[object];
+        let (Kind::Rods(rods), Movement::Scripted(script)) = (&object.kind, &object.movement)
+        else {
+            return None;
+        };
+        if script.sequence.is_some() || pin.script.sequence.is_some() {
+            return None;
+        }
+        let motion = &pin.script.motion;
+        let turn = match pin.start == 0.0 {
+            true => motion.pose(until).turn,
+            false => {
+                let taken = script.motion.pose(pin.start).turn;
+                motion.pose(until).turn * motion.pose(pin.start).turn.conjugate() * taken
+            }
+        };
+        Some(turn * rods.directors[edge])
     }
 
     /// The nodes that the step from a state holds.
@@ -379,6 +416,43 @@ impl Pin {
     }
 }
 
+/// The direction of an edge, and the first axis of the section there.
+struct Frame {
+    along: DVec3,
+    director: DVec3,
+}
+
+impl Frame {
+    /// The frame of an edge with this director at the start, after the rod as a whole was turned and the edge has gone
+    /// from one place to another; what the turn leaves over goes by the shortest way.
+    fn carried(director: DVec3, turn: DMat3, start: [DVec3; 2], now: [DVec3; 2]) -> Frame {
+        let before = turn * (start[1] - start[0]).normalize_or_zero();
+        let along = (now[1] - now[0]).normalize_or_zero();
+        let rest = match before.is_normalized() && along.is_normalized() {
+            true => DQuat::from_rotation_arc(before, along),
+            false => DQuat::IDENTITY,
+        };
+        Frame {
+            along,
+            director: rest * (turn * director),
+        }
+    }
+
+    /// The director, turned about the edge.
+    fn twisted(&self, angle: f64) -> DVec3 {
+        match self.along.is_normalized() {
+            true => DQuat::from_axis_angle(self.along, angle) * self.director,
+            false => self.director,
+        }
+    }
+
+    /// The angle about the edge from the director to another, by the shortest way.
+    fn angle_to(&self, other: DVec3) -> f64 {
+        let across = self.along.dot(self.director.cross(other));
+        across.atan2(self.director.dot(other))
+    }
+}
+
 /// Forces with a given sum and a given moment about the middle of the places: equal parts, and the field ω × r
 /// whose moment is the given one.
 pub(crate) fn share_load(force: DVec3, moment: DVec3, places: &[DVec3]) -> Vec<DVec3> {
@@ -405,30 +479,6 @@ fn frame_of([a, b, c]: [DVec3; 3]) -> DMat3 {
     match along.is_normalized() && normal.is_normalized() {
         true => DMat3::from_cols(along, normal.cross(along), normal),
         false => DMat3::IDENTITY,
-    }
-}
-
-/// A director that has turned with its rod, carried to where its edge points now and twisted.
-fn carry_director(
-    director: DVec3,
-    turn: DMat3,
-    [a, b]: [DVec3; 2],
-    [p, q]: [DVec3; 2],
-    twist: f64,
-) -> DVec3 {
-    let before = turn * (b - a).normalize_or_zero();
-    let now = (q - p).normalize_or_zero();
-    if !now.is_normalized() {
-        return director;
-    }
-    // What the whole turn leaves over, by the shortest way.
-    let carried = match before.is_normalized() {
-        true => DQuat::from_rotation_arc(before, now) * director,
-        false => director,
-    };
-    match twist == 0.0 {
-        true => carried,
-        false => DQuat::from_axis_angle(now, twist) * carried,
     }
 }
 

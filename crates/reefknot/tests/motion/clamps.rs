@@ -47,6 +47,27 @@ fn a_clamp_twists_its_end_and_what_is_between_evenly() {
 }
 
 #[test]
+fn a_clamp_that_takes_hold_late_turns_from_where_it_took_hold() {
+    let rod = Simulation::new(&format!(
+        "{ROD}[clamp.end]\nobject = \"rod\"\nend = \"last\"\nstart = 0.5\nrelease = 0.8\ntwist = {{ rate = \"1 rad/s\" }}\n"
+    ));
+    assert_twists(&rod, 40, [0.0; 5]);
+    assert_twists(&rod, 50, [0.0; 5]);
+    assert_twists(&rod, 60, [0.1; 5]);
+    assert_twists(&rod, 100, [0.3; 5]);
+}
+
+/// Whoever turns a clamp about the rod turns the frame that it holds, just as `twist` does.
+#[test]
+fn a_clamp_that_is_turned_as_a_whole_turns_its_frame() {
+    let rod = Simulation::new(&format!(
+        "{ROD}[clamp.start]\nobject = \"rod\"\nend = \"first\"\n[clamp.end]\nobject = \"rod\"\nend = \"last\"\nmotion = {{ angular_velocity = [\"1 rad/s\", 0, 0] }}\ntwist = {{ rate = \"0.5 rad/s\" }}\n"
+    ));
+    assert_twists(&rod, 40, [0.0, 0.15, 0.3, 0.45, 0.6]);
+    assert_eq!(rod.at(0, 0.4)[5], rod.model.objects[0].mesh.points[5]);
+}
+
+#[test]
 fn what_a_clamp_carries_moves_with_it() {
     let rod = Simulation::new(&format!(
         "{ROD}[clamp.end]\nobject = \"rod\"\nend = \"last\"\nmotion = {{ velocity = [0, 0, 1] }}\n"
