@@ -169,28 +169,19 @@ impl Builder<'_> {
             .iter()
             .map(|vertex| object.mesh.points[*vertex as usize]);
         let center = places.sum::<DVec3>() / vertices.len().max(1) as f64;
-        let all = object.mesh.points.len();
-        let order = self.orders.get(&object.name).cloned();
-        let in_order = |points: Vec<DVec3>| match &order {
-            Some(order) => order.arrange(&points).unwrap_or(points),
-            None => points,
-        };
-        let arrange = |points: Vec<DVec3>| match points.len() {
-            count if count == vertices.len() => Ok(points),
-            count => {
-                let points = in_order(points);
-                let held = vertices
-                    .iter()
-                    .map(|vertex| points.get(*vertex as usize).copied());
-                let held: Option<Vec<DVec3>> = held.collect();
-                held.filter(|_| points.len() == all).ok_or_else(|| {
-                    let held = vertices.len();
-                    format!(
-                        "it has {count} vertices; `{}` has {all}, of which {held} are held",
-                        object.name
-                    )
-                })
-            }
+        let layout = self.layouts.get(&object.name).cloned();
+        let arrange = |points: Vec<DVec3>| {
+            let (count, held) = (points.len(), vertices.len());
+            let some = layout
+                .as_ref()
+                .and_then(|layout| layout.some(points, vertices));
+            some.ok_or_else(|| {
+                let all = object.mesh.points.len() / object.copies.max(1);
+                format!(
+                    "it has {count} vertices; `{}` has {all}, and {held} are held",
+                    object.name
+                )
+            })
         };
         self.script(motion, center, &arrange)
     }

@@ -33,6 +33,11 @@ pub(super) struct FileOrder {
 }
 
 impl FileOrder {
+    /// Number of vertices of the file.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
     /// The points of a file, in the order of the mesh.
     pub(super) fn arrange(&self, points: &[DVec3]) -> Result<Vec<DVec3>, String> {
         if points.len() != self.count {

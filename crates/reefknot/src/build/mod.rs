@@ -13,6 +13,7 @@ mod shell;
 mod tie;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use glam::DVec3;
 
@@ -27,7 +28,7 @@ use crate::scene::tables;
 use crate::scene::values::Placed;
 use crate::state::{Clock, State};
 use crate::units::did_you_mean;
-use mesh::FileOrder;
+use place::Layout;
 
 /// Scenes with more vertices than this are refused: their indices and matrices would not fit.
 const MAX_VERTICES: usize = 20_000_000;
@@ -75,8 +76,8 @@ pub(crate) struct Builder<'a> {
     vertices: usize,
     /// Vertices that are allowed.
     most_vertices: usize,
-    /// How the vertices of objects stand in their files, by name.
-    orders: BTreeMap<String, FileOrder>,
+    /// How the points of files become those of objects, by name.
+    layouts: BTreeMap<String, Arc<Layout>>,
 }
 
 /// The parts of a model that grow with each object.
@@ -97,7 +98,7 @@ impl<'a> Builder<'a> {
             files: Files::new(&scene.folder),
             vertices: 0,
             most_vertices: MAX_VERTICES,
-            orders: BTreeMap::new(),
+            layouts: BTreeMap::new(),
         }
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use glam::{DQuat, DVec3};
 
 use super::kind::{carry_directors, own_thickness, surface, use_of};
-use super::mesh::{FileOrder, Prototype};
-use super::place::{Places, vector};
+use super::mesh::Prototype;
+use super::place::{Layout, Places, vector};
 use super::shell::shell;
 use super::{Builder, Parts};
 use crate::generate::lattice::Embedding;
@@ -95,6 +95,11 @@ impl<'a> Builder<'a> {
             }
             kind => kind,
         };
+        let layout = Arc::new(Layout {
+            order,
+            count: mesh.points.len(),
+            places,
+        });
         let movement = match (&kind, &item.value.motion) {
             (Kind::Shell(material), None) => {
                 let shell = self.shell(item, &mesh, material.clone(), &place)?;
@@ -107,20 +112,19 @@ impl<'a> Builder<'a> {
             }
             (_, motion) => {
                 let center = vector(item.value.placement.position.map(|length| length.0));
-                let arrange = |points: Vec<DVec3>| arrange(points, &mesh, &order, &places);
+                let arrange = |points: Vec<DVec3>| layout.all(points);
                 Movement::Scripted(Box::new(self.script(motion.as_ref(), center, &arrange)?))
             }
         };
-        if let Some(order) = order.filter(|_| places.poses.len() == 1) {
-            self.orders.insert(item.name.clone(), order);
-        }
+        let copies = layout.places.poses.len();
+        self.layouts.insert(item.name.clone(), layout);
         Some(Object {
             name: item.name.clone(),
             surface: surface(&item.value.contact, own_thickness(&kind, &mesh)),
             kind,
             mesh: whole,
-            copies: places.poses.len(),
-            mass: places.poses.len() as f64 * mass,
+            copies,
+            mass: copies as f64 * mass,
             movement,
         })
     }
@@ -152,10 +156,15 @@ impl<'a> Builder<'a> {
         let whole = places.copies_of(&mesh);
         self.refuse_far(&whole, &who, &item.place)?;
         let center = vector(placement.position.map(|length| length.0));
-        let arrange = |points: Vec<DVec3>| arrange(points, &mesh, &order, &places);
-        let script = self.script(motion.as_ref(), center, &arrange)?;
+        let layout = Layout {
+            order,
+            count: mesh.points.len(),
+            places,
+        };
+        let script = self.script(motion.as_ref(), center, &|points| layout.all(points))?;
+        let places = &layout.places;
         // A sequence may change the shape.
-        let exact = exact(shape, &places).filter(|_| script.sequence.is_none());
+        let exact = exact(shape, places).filter(|_| script.sequence.is_none());
         Some(Object {
             name: item.name.clone(),
             kind: Kind::Collider(exact),
@@ -333,28 +342,6 @@ impl Parts {
             self.velocities.extend(velocities);
         }
     }
-}
-
-/// The points of a file of a sequence, for all copies.
-fn arrange(
-    points: Vec<DVec3>,
-    mesh: &Mesh,
-    order: &Option<FileOrder>,
-    places: &Places,
-) -> Result<Vec<DVec3>, String> {
-    let points = match order {
-        Some(order) => order.arrange(&points)?,
-        None => points,
-    };
-    let (wanted, found) = (mesh.points.len(), points.len());
-    if wanted != found {
-        return Err(format!("it has {found} vertices, and the mesh {wanted}"));
-    }
-    let of_copy = |pose: &crate::motion::Pose| {
-        let points = points.iter().map(|point| pose.apply(*point * places.scale));
-        points.collect::<Vec<_>>()
-    };
-    Ok(places.poses.iter().flat_map(of_copy).collect())
 }
 
 /// The exact shape of something that is put in its places, if there is one and no scale spoils it.

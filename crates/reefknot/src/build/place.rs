@@ -3,6 +3,7 @@
 use glam::{DQuat, DVec3};
 
 use super::Builder;
+use super::mesh::FileOrder;
 use crate::generate::scatter;
 use crate::mesh::{Curve, Group, Mesh};
 use crate::motion::Pose;
@@ -16,6 +17,57 @@ pub(super) struct Places {
     pub(super) scale: DVec3,
     /// Turn and shift of each copy.
     pub(super) poses: Vec<Pose>,
+}
+
+/// How the points of a file become those of an object or collider.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// If its mesh comes from a file, which vertex of the file each vertex is.
+    pub(super) order: Option<FileOrder>,
+    /// Number of vertices of a copy.
+    pub(super) count: usize,
+    /// Where the copies are put.
+    pub(super) places: Places,
+}
+
+impl Layout {
+    /// The points of a file with the vertices of the mesh, for all copies.
+    pub(super) fn all(&self, points: Vec<DVec3>) -> Result<Vec<DVec3>, String> {
+        let points = match &self.order {
+            Some(order) => order.arrange(&points)?,
+            None => points,
+        };
+        let (wanted, found) = (self.count, points.len());
+        if wanted != found {
+            return Err(format!("it has {found} vertices, and the mesh {wanted}"));
+        }
+        let copies = 0..self.places.poses.len();
+        let place = |copy: usize| points.iter().map(move |point| self.place(*point, copy));
+        Ok(copies.flat_map(place).collect())
+    }
+
+    /// The points of some vertices, from a file with those of the mesh or with just these; nothing if it has others.
+    pub(super) fn some(&self, points: Vec<DVec3>, vertices: &[u32]) -> Option<Vec<DVec3>> {
+        let of_file = self.order.as_ref().map_or(self.count, FileOrder::count);
+        let copy = |vertex: &u32| *vertex as usize / self.count.max(1);
+        match points.len() {
+            count if count == of_file => {
+                let all = self.all(points).ok()?;
+                let some = vertices.iter().map(|vertex| all.get(*vertex as usize));
+                some.map(|point| point.copied()).collect()
+            }
+            count if count == vertices.len() => {
+                let some = points.iter().zip(vertices);
+                Some(some.map(|(p, v)| self.place(*p, copy(v))).collect())
+            }
+            _ => None,
+        }
+    }
+
+    fn place(&self, point: DVec3, copy: usize) -> DVec3 {
+        let pose = self.places.poses.get(copy).unwrap_or(&Pose::IDENTITY);
+        pose.apply(point * self.places.scale)
+    }
 }
 
 impl Places {

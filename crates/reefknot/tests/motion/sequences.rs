@@ -108,6 +108,77 @@ fn pins_follow_files_of_the_whole_object() {
 }
 
 #[test]
+fn pins_follow_files_of_just_the_held_vertices() {
+    let mut files = vec![("mesh.obj".to_owned(), square(0.0) + TRIANGLES)];
+    for (number, z) in [(1, 0.0), (2, 1.0)] {
+        files.push((
+            format!("s00{number}.obj"),
+            format!("v 1 0 {z}\nv 0 1 -{z}\n"),
+        ));
+    }
+    let folder = folder_with(&files);
+    let model = cloth_with_sequence(folder.path(), "vertices = [3, 1]", "").unwrap();
+    // In the order of their numbers.
+    let expected = vec![
+        (1, DVec3::new(1.0, 0.0, 0.5)),
+        (3, DVec3::new(0.0, 1.0, -0.5)),
+    ];
+    assert_eq!(targets(&model, 9), expected);
+    let refusal = cloth_with_sequence(folder.path(), "vertices = [3]", "").unwrap_err();
+    assert!(
+        refusal.contains("`s001.obj` does not fit: it has 2 vertices"),
+        "{refusal}"
+    );
+    assert!(
+        refusal.contains("`cloth` has 4, and 1 are held"),
+        "{refusal}"
+    );
+}
+
+/// The files of a pin hold the mesh of its object, so they are put where that is put.
+#[test]
+fn sequences_of_pins_are_placed_like_their_object() {
+    let folder = squares("obj");
+    let placed = "scale = 2\nposition = [0, 0, 5]\nrotation = { angle = \"90 deg\" }\n";
+    for at in ["vertices = [1, 3]", "vertices = [0, 1, 2, 3]"] {
+        let model = cloth_with_sequence(folder.path(), at, placed).unwrap();
+        for (node, target) in targets(&model, 39) {
+            let expected = model.start.positions[node] + DVec3::Z * 2.0;
+            assert!(
+                close(target, expected, 1e-12),
+                "{target} against {expected}"
+            );
+        }
+    }
+    // Copies too: vertex 5 is vertex 1 of the second.
+    let copies =
+        format!("{placed}copies = {{ array = {{ count = [2, 1, 1], spacing = [9, 0, 0] }} }}\n");
+    let model = cloth_with_sequence(folder.path(), "vertices = [1, 5]", &copies).unwrap();
+    for (node, target) in targets(&model, 39) {
+        assert!(close(
+            target,
+            model.start.positions[node] + DVec3::Z * 2.0,
+            1e-12
+        ));
+    }
+}
+
+/// A rod's vertices stand in another order than in its file; so do the points of a sequence.
+#[test]
+fn files_of_a_reordered_mesh_that_is_held_everywhere_are_reordered_too() {
+    let line = |z: f64| format!("v 0 0 {z}\nv 2 0 {z}\nv 1 0 {z}\nl 1 3 2\n");
+    let folder = folder_with(&[
+        ("s001.obj".into(), line(0.0)),
+        ("s002.obj".into(), line(1.0)),
+    ]);
+    let text = "[object.rod]\nkind = \"rod-mesh\"\nfile = \"s001.obj\"\nradius = 0.01\nmaterial = \"stuff\"\n[pin.it]\nobject = \"rod\"\nat = { vertices = [0, 1, 2] }\nmotion = { sequence = { file = \"s###.obj\", frame_rate = 5 } }\n";
+    let rod = Simulation::new_in(folder.path(), text);
+    for (start, now) in rod.model.objects[0].mesh.points.iter().zip(rod.at(0, 0.2)) {
+        assert!(close(now, *start + DVec3::Z, 1e-15), "{now} from {start}");
+    }
+}
+
+#[test]
 fn sequences_that_do_not_fit_are_refused_with_the_file() {
     let refusal = |files: &[(&str, String)]| {
         let mut all = vec![("mesh.obj".to_owned(), square(0.0) + TRIANGLES)];

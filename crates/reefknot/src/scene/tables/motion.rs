@@ -70,7 +70,9 @@ table! {
 }
 
 table! {
-    /// Numbered OBJ or PLY files with the same vertices.
+    /// Numbered OBJ or PLY files with the same vertices. Their points are scaled, turned and put in place
+    /// as those of the object are. For a pin they are those of its object, or just those of the held
+    /// vertices in the order of their numbers.
     pub struct Sequence {
         /// The files, with `#` for the digits of the number: "body.####.obj" is body.0001.obj.
         file: Placed<String>,
