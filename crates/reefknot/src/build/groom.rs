@@ -6,8 +6,10 @@ use super::Builder;
 use super::kind::{carry_directors, curve_length, rods, surface};
 use super::object::ObjectItem;
 use super::place::vector;
+use super::refuse::smallest_length;
 use crate::generate::groom::{self, Roots, Style};
 use crate::mesh::Mesh;
+use crate::mesh::diagnose::Use;
 use crate::model::{Exact, Kind, Movement, Object};
 use crate::scene::tables::Groom;
 
@@ -62,7 +64,9 @@ impl Builder<'_> {
         if let Kind::Collider(Some(exact)) | Kind::Rigid(Some(exact), _) = &host_object.kind {
             lift_to(exact, &mut grown.mesh);
         }
-        self.refuse_far(&grown.mesh, &who, &item.place)?;
+        self.refuse_size(&grown.mesh, &who, &item.place)?;
+        let smallest = smallest_length(&grown.mesh, Use::Rods);
+        self.refuse_far(&grown.mesh, smallest, &who, &item.place)?;
         let rods = carry_directors(rods, &grown.mesh, &[DQuat::IDENTITY]);
         Some(Object {
             name: item.name.clone(),

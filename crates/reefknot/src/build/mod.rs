@@ -9,6 +9,7 @@ mod mesh;
 mod motion;
 mod object;
 mod place;
+mod refuse;
 mod shell;
 mod tie;
 

@@ -6,8 +6,8 @@ use glam::DVec3;
 
 use super::Builder;
 use super::mesh::to_scene_axes;
-use super::object::FARTHEST;
 use super::place::vector;
+use super::refuse::FARTHEST;
 use crate::io::import;
 use crate::motion::keyframes::{Key, Keyframes, Track};
 use crate::motion::sequence::Sequence;

@@ -7,6 +7,7 @@ use glam::{DQuat, DVec3};
 use super::kind::{carry_directors, own_thickness, surface, use_of};
 use super::mesh::Prototype;
 use super::place::{Layout, Places, vector};
+use super::refuse::smallest_length;
 use super::shell::shell;
 use super::{Builder, Parts};
 use crate::generate::lattice::Embedding;
@@ -20,13 +21,6 @@ use crate::scene::tables::{self, Collider, ObjectKind, Placement};
 use crate::scene::values::NamedItem;
 
 pub(super) type ObjectItem = NamedItem<tables::Object>;
-
-/// Nothing is farther from the origin (m), or faster at the start (m/s), than this: a tenth of a light year, whose
-/// powers are still numbers.
-pub(super) const FARTHEST: f64 = 1e15;
-
-/// No edge is shorter than this (m); its powers are numbers too.
-const LEAST_EDGE: f64 = 1e-30;
 
 impl<'a> Builder<'a> {
     /// All objects and colliders. Grooms come last, since they grow on others.
@@ -76,7 +70,8 @@ impl<'a> Builder<'a> {
         self.refuse_defects(&mesh, use_of(&item.value.kind), &who, &place)?;
         let (kind, mass) = self.kind(item, material?, &mesh, &place)?;
         let whole = places.copies_of(&mesh);
-        self.refuse_far(&whole, &who, &item.place)?;
+        let smallest = smallest_length(&mesh, use_of(&item.value.kind));
+        self.refuse_far(&whole, smallest, &who, &item.place)?;
         let kind = match kind {
             Kind::Rigid(_, properties) => Kind::Rigid(exact(shape, &places), properties),
             Kind::Rods(rods) => {
@@ -154,7 +149,7 @@ impl<'a> Builder<'a> {
         self.vertices += places.poses.len() * mesh.points.len();
         self.refuse_defects(&mesh, Use::Collider, &who, &place)?;
         let whole = places.copies_of(&mesh);
-        self.refuse_far(&whole, &who, &item.place)?;
+        self.refuse_far(&whole, mesh.diagonal(), &who, &item.place)?;
         let center = vector(placement.position.map(|length| length.0));
         let layout = Layout {
             order,
@@ -190,27 +185,6 @@ impl<'a> Builder<'a> {
         }
         self.refuse_size(mesh, name, place)?;
         self.places(placement, mesh, name)
-    }
-
-    /// Refuses what is so large or so small that areas and volumes are no numbers.
-    pub(super) fn refuse_size(&mut self, mesh: &Mesh, name: &str, place: &Place) -> Option<()> {
-        // Not the length of the diagonal, whose square may be no number when the size still is.
-        let first = mesh.points.first().copied().unwrap_or_default();
-        let extent = |point: &DVec3| (*point - first).abs().max_element();
-        let size = mesh.points.iter().map(extent).fold(0.0, f64::max);
-        let what = match size {
-            size if size >= 1e100 => "large",
-            // Points that all fall together are a defect of the mesh.
-            size if size > 0.0 && size < 1e-100 => "small",
-            _ => return Some(()),
-        };
-        let message = format!("`{name}` is too {what} to compute with");
-        self.problem(
-            place,
-            message,
-            "give it a size between 1e-100 m and 1e100 m",
-        );
-        None
     }
 
     fn shell(
@@ -254,56 +228,6 @@ impl<'a> Builder<'a> {
             return None;
         }
         Some(masses)
-    }
-
-    /// Refuses velocities whose squares are no numbers.
-    fn refuse_fast(&mut self, velocities: &[DVec3], who: &str, place: &Place) -> Option<()> {
-        let speeds = velocities.iter().map(|v| v.abs().max_element());
-        let fastest = speeds.fold(0.0, f64::max);
-        if fastest <= FARTHEST {
-            return Some(());
-        }
-        let message = format!("`{who}` would start at {fastest:e} m/s");
-        let advice =
-            format!("at most {FARTHEST:e} m/s; give a smaller `velocity` and `angular_velocity`");
-        self.problem(place, message, advice);
-        None
-    }
-
-    /// Refuses what is so large, so small or so far away that its vertices fall together or lengths are no numbers.
-    pub(super) fn refuse_far(&mut self, mesh: &Mesh, who: &str, place: &Place) -> Option<()> {
-        let reach = mesh
-            .points
-            .iter()
-            .map(|point| point.abs().max_element())
-            .fold(0.0, f64::max);
-        let length = |[a, b]: [u32; 2]| mesh.points[a as usize].distance(mesh.points[b as usize]);
-        let sides = mesh
-            .triangles
-            .iter()
-            .flat_map(|[a, b, c]| [[*a, *b], [*b, *c], [*c, *a]]);
-        let edges = sides.chain(mesh.curves.iter().flat_map(|curve| curve.edges()));
-        let shortest = edges.map(length).fold(f64::INFINITY, f64::min);
-        let (message, advice) = if reach > LEAST_EDGE && shortest <= 1e-11 * reach {
-            let advice = "its vertices fall together there, as numbers have 16 digits";
-            (format!("`{who}` is too far away"), advice.to_owned())
-        } else if shortest < LEAST_EDGE {
-            let message = format!("`{who}` is too small: it has an edge of {shortest:e} m");
-            (
-                message,
-                format!("at least {LEAST_EDGE:e} m; give larger sizes"),
-            )
-        } else if reach > FARTHEST {
-            let message = format!("`{who}` is too large: it reaches {reach:e} m");
-            (
-                message,
-                format!("at most {FARTHEST:e} m; give smaller sizes"),
-            )
-        } else {
-            return Some(());
-        };
-        self.problem(place, message, advice);
-        None
     }
 }
 

@@ -197,3 +197,17 @@ fn a_rod_edge_without_length_is_refused() {
         &["`object.hair`", "points 0 and 1"],
     );
 }
+
+/// Flat triangles do no harm to what is rigid: they must not be taken for vertices that fall together far away.
+#[test]
+fn a_prop_with_a_flat_triangle_is_a_warning_not_too_far_away() {
+    // A tetrahedron, and a triangle from its edge to a vertex at the same place as one of its ends.
+    let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0 0 0\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\nf 1 5 2\n";
+    let folder = folder_with(&[("a.obj", obj)]);
+    let text = "[object.rock]\nkind = \"rigid\"\nmaterial = \"stuff\"\nshape = { kind = \"mesh\", file = \"a.obj\" }\n";
+    assert_found(
+        &findings_in(folder.path(), text),
+        Severity::Warning,
+        &["`rock`", "triangle 4", "has no area"],
+    );
+}

@@ -28,6 +28,18 @@ fn what_is_right_is_left_alone() {
 }
 
 #[test]
+fn what_is_too_far_away_to_be_computed_with_is_refused() {
+    assert_refused(
+        &format!("{SHEET}position = [1e12, 0, 0]\n"),
+        &["`object.sheet` is too far away", "16 digits"],
+    );
+    assert_refused(
+        "[collider.wall]\nkind = \"box\"\nsize = [1, 1, 1]\nposition = [1e308, 0, 0]\ncopies = { array = { count = [3, 1, 1], spacing = [1e308, 0, 0] } }\n",
+        &["`collider.wall` is too far away"],
+    );
+}
+
+#[test]
 fn more_thickness_than_edge_is_a_warning() {
     let found = findings(&format!("{SHEET}contact = {{ thickness = 0.11 }}\n"));
     assert_found(
