@@ -68,7 +68,8 @@ impl<'a> Builder<'a> {
                 mass.map(|mass| (Kind::Rigid(None, properties), mass))
             }
             ObjectKind::Embedded(embedded) => {
-                let embedding = self.embed(mesh, &embedded.cells, &item.name)?;
+                let embedding =
+                    self.embed(mesh, &embedded.cells, &format!("object.{}", item.name))?;
                 let solid = material::solid(table, name, at);
                 solid.map(|solid| {
                     let mass = solid.density * volume().volume;

@@ -243,7 +243,10 @@ impl Builder<'_> {
         cells: &Placed<u64>,
         name: &str,
     ) -> Option<lattice::Embedding> {
-        self.refuse_vertices((cells.value as f64 + 1.0).powi(3), name, &cells.place)?;
+        let size = mesh.extent();
+        let along = |length: f64| (length / size.max_element() * cells.value as f64).ceil() + 1.0;
+        let corners = size.to_array().map(along).iter().product();
+        self.refuse_vertices(corners, name, &cells.place)?;
         match lattice::embed(mesh, cells.value as usize) {
             Ok(embedding) => Some(embedding),
             Err(reason) => {

@@ -106,8 +106,14 @@ impl Mesh {
     /// The diagonal of the box around all points (m).
     #[must_use]
     pub fn diagonal(&self) -> f64 {
+        self.extent().length()
+    }
+
+    /// The sides of the box around all points (m).
+    #[must_use]
+    pub fn extent(&self) -> DVec3 {
         let Some(first) = self.points.first() else {
-            return 0.0;
+            return DVec3::ZERO;
         };
         let low = self
             .points
@@ -117,7 +123,7 @@ impl Mesh {
             .points
             .iter()
             .fold(*first, |high, point| high.max(*point));
-        low.distance(high)
+        high - low
     }
 
     /// Names the ends of all open curves: "first", "last" and "ends".

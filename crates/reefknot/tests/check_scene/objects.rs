@@ -1,6 +1,9 @@
 //! Objects that are too large, too far, too thick, or of sizes that do not go together.
 
+use std::path::Path;
+
 use reefknot::check::Severity;
+use reefknot::model::Model;
 
 use super::common::*;
 
@@ -115,5 +118,18 @@ fn an_object_and_a_collider_of_one_name_are_refused() {
     assert_refused(
         &format!("{SHEET}[collider.sheet]\nkind = \"plane\"\n"),
         &["`sheet` is an object and a collider", "rename one"],
+    );
+}
+
+/// 400 by 3 by 3 cubes, not 400³.
+#[test]
+fn a_thin_surface_in_many_cells_is_not_taken_for_a_cube_of_them() {
+    let text = "[object.it]\nkind = \"embedded\"\nsurface = { kind = \"box\", size = [1, 0.005, 0.005] }\ncells = 400\nmaterial = \"stuff\"\n";
+    let model =
+        Model::build(&read_in(Path::new(""), text)).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(model.objects[0].mesh.points.len(), 8);
+    assert_refused(
+        &text.replace("0.005, 0.005", "1, 1").replace("400", "512"),
+        &["`object.it` makes the scene too large"],
     );
 }
