@@ -22,11 +22,12 @@ impl Builder<'_> {
         built: &[Option<Object>],
     ) -> Option<Object> {
         let who = format!("object.{}", item.name);
-        self.refuse_place(item)?;
         let material = self.material_of(item);
         let host = self.host(table, built);
         let style = self.style(item, table);
+        let keys = self.refuse_idle_keys(item, table);
         let (material, host, style) = (material??, host?, style?);
+        keys?;
         let rods = rods(
             &table.section,
             &material.value,
@@ -51,11 +52,15 @@ impl Builder<'_> {
         let mut grown = match groom::groom(&skin, &style) {
             Ok(grown) => grown,
             Err(reason) => {
-                let message = format!("`{who}` cannot grow: {reason}");
+                let advice = match (roots < 0.5, style.spacing > 0.0) {
+                    (true, _) => "give a larger `density`, or a `count`",
+                    (false, true) => "give fewer roots or a smaller `spacing`",
+                    (false, false) => "give numbers that fit together",
+                };
                 self.problem(
                     &item.place,
-                    message,
-                    "give fewer roots or a smaller `spacing`",
+                    format!("`{who}` cannot grow: {reason}"),
+                    advice,
                 );
                 return None;
             }
@@ -80,30 +85,6 @@ impl Builder<'_> {
                 roots: grown.roots,
             },
         })
-    }
-
-    /// Refuses to be put or moved anywhere: a groom is where its host is.
-    fn refuse_place(&mut self, item: &ObjectItem) -> Option<()> {
-        let placement = &item.value.placement;
-        let keys = [
-            (
-                "position",
-                vector(placement.position.map(|length| length.0)) != DVec3::ZERO,
-            ),
-            ("rotation", placement.rotation.angle.0 != 0.0),
-            ("scale", vector(placement.scale.0) != DVec3::ONE),
-            ("copies", placement.copies.is_some()),
-            ("motion", item.value.motion.is_some()),
-        ];
-        let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else {
-            return Some(());
-        };
-        let message = format!(
-            "`object.{}` cannot have a `{key}`: it is where its roots are",
-            item.name
-        );
-        self.problem(&item.place, message, "give it to what the rods grow on");
-        None
     }
 
     /// The index of the object or collider that a groom grows on.
@@ -139,6 +120,39 @@ impl Builder<'_> {
             return None;
         }
         built[index].as_ref().map(|_| index)
+    }
+
+    /// Refuses what a groom cannot do by itself, rather than to pass it over.
+    fn refuse_idle_keys(&mut self, item: &ObjectItem, table: &Groom) -> Option<()> {
+        let object = &item.value;
+        let placement = &object.placement;
+        let is_zero = |components: [f64; 3]| components == [0.0; 3];
+        let given = [
+            ("motion", object.motion.is_some()),
+            ("velocity", !is_zero(object.velocity.map(|speed| speed.0))),
+            (
+                "angular_velocity",
+                !is_zero(object.angular_velocity.map(|rate| rate.0)),
+            ),
+            (
+                "position",
+                !is_zero(placement.position.map(|length| length.0)),
+            ),
+            ("rotation", placement.rotation.angle.0 != 0.0),
+            ("scale", placement.scale.0 != [1.0; 3]),
+            ("copies", placement.copies.is_some()),
+        ];
+        let mut result = Some(());
+        for (key, _) in given.iter().filter(|(_, is_given)| *is_given) {
+            let message = format!(
+                "`object.{}` cannot have `{key}`: it goes with `{}`",
+                item.name, table.on.value
+            );
+            let advice = format!("leave `{key}` out, or give it to `{}`", table.on.value);
+            self.problem(&item.place, message, advice);
+            result = None;
+        }
+        result
     }
 
     fn style(&mut self, item: &ObjectItem, table: &Groom) -> Option<Style> {

@@ -114,10 +114,139 @@ fn sizes_and_masses_out_of_this_world_are_doubted() {
 }
 
 #[test]
+fn grooms_need_a_surface_and_go_with_it() {
+    let fur = |on: &str, more: &str| {
+        format!(
+            "{SHEET}{ROD}[object.fur]\nkind = \"groom\"\non = \"{on}\"\nlength = 0.05\nvertices = 8\nradius = 1e-4\nmaterial = \"stuff\"\n{more}\n"
+        )
+    };
+    for on in ["rod", "fur"] {
+        assert_refused(
+            &fur(on, "count = 5"),
+            &[
+                &format!("nothing can grow on `{on}`"),
+                "no surface",
+                "name cloth, a solid",
+            ],
+        );
+    }
+    assert_refused(
+        &fur("shet", "count = 5"),
+        &["no object or collider `shet`", "did you mean `sheet`"],
+    );
+    assert_refused(
+        &fur("sheet", ""),
+        &["`object.fur`", "how many rods", "`density` or `count`"],
+    );
+    assert_refused(
+        &fur("sheet", "count = 5\ndensity = 5"),
+        &["both `density` and `count`"],
+    );
+    assert_refused(
+        &fur("sheet", "count = 500\nspacing = 0.1"),
+        &["of 500 roots fit", "smaller `spacing`"],
+    );
+    // What would have no effect is not passed over in silence.
+    for key in [
+        "motion = { velocity = [1, 0, 0] }",
+        "position = [1, 0, 0]",
+        "scale = 2",
+    ] {
+        let name = key.split(' ').next().unwrap();
+        assert_refused(
+            &fur("sheet", &format!("count = 5\n{key}")),
+            &["`object.fur`", &format!("`{name}`"), "`sheet`"],
+        );
+    }
+}
+
+#[test]
+fn the_advice_on_a_groom_fits_what_is_wrong_with_it() {
+    let fur = |more: &str| {
+        format!(
+            "{SHEET}[object.fur]\nkind = \"groom\"\non = \"sheet\"\nlength = 0.05\nvertices = 8\nradius = 1e-4\nmaterial = \"stuff\"\n{more}\n"
+        )
+    };
+    let refusal = refusal_in(Path::new(""), &fur("density = 0.1"));
+    assert_words(&refusal, &["not a single root", "larger `density`"]);
+    assert!(!refusal.contains("fewer roots"), "{refusal}");
+    let refusal = refusal_in(
+        Path::new(""),
+        &fur("count = 5\ncurl_radius = 0.001\ncurl_pitch = 0.001"),
+    );
+    assert_words(&refusal, &["curls", "vertices"]);
+    assert!(!refusal.contains("fewer roots"), "{refusal}");
+}
+
+#[test]
 fn an_object_and_a_collider_of_one_name_are_refused() {
     assert_refused(
         &format!("{SHEET}[collider.sheet]\nkind = \"plane\"\n"),
         &["`sheet` is an object and a collider", "rename one"],
+    );
+}
+
+#[test]
+fn too_many_vertices_are_refused_before_they_are_made() {
+    for (kind, key) in [
+        (
+            "cloth-grid\"\nsize = [1, 1]\nvertices = [8192, 8192]",
+            "vertices",
+        ),
+        (
+            "cloth-strip\"\nlength = 1\nwidth = 1\nsegments = 90000",
+            "segments",
+        ),
+        ("cloth-disc\"\nradius = 1\nedge = 1e-6", "edge"),
+        (
+            "solid-box\"\nsize = [1, 1, 1]\ncells = [9999, 9999, 9999]",
+            "cells",
+        ),
+        (
+            "solid-beam\"\nlength = 1\nsection = [1, 1]\ncells = 9999",
+            "cells",
+        ),
+        ("solid-ball\"\nradius = 1\nedge = 1e-6", "edge"),
+        ("solid-half-ball\"\nradius = 1\nedge = 1e-6", "edge"),
+        (
+            "solid-ring\"\nradius = 1\ntube_radius = 0.5\nedge = 1e-6",
+            "edge",
+        ),
+        (
+            "solid-tube\"\nradius = 1\ninner_radius = 0.5\nlength = 1\nedge = 1e-6",
+            "edge",
+        ),
+        (
+            "rod\"\nradius = 0.1\nlength = 1\nvertices = 900000\ncopies = { array = { count = [99, 1, 1], spacing = [1, 0, 0] } }",
+            "copies",
+        ),
+        (
+            "rigid\"\nshape = { kind = \"sphere\", radius = 1, edge = 1e-6 }",
+            "edge",
+        ),
+    ] {
+        let refusal = refusal_in(
+            Path::new(""),
+            &format!("[object.it]\nmaterial = \"stuff\"\nkind = \"{kind}\n"),
+        );
+        assert_words(
+            &refusal,
+            &[
+                "`object.it` makes the scene too large",
+                "vertices in all",
+                key,
+            ],
+        );
+    }
+    assert_refused(
+        "[collider.it]\nkind = \"stairs\"\nsteps = 9999\ntread = 1\nrise = 1\nwidth = 1\nedge = 0.01\n",
+        &["`collider.it` makes the scene too large"],
+    );
+    assert_refused(
+        &format!(
+            "{SHEET}[object.fur]\nkind = \"groom\"\non = \"sheet\"\ncount = 1000000\nlength = 0.05\nvertices = 1000\nradius = 1e-4\nmaterial = \"stuff\"\n"
+        ),
+        &["`object.fur` makes the scene too large"],
     );
 }
 

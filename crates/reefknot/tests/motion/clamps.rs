@@ -13,7 +13,8 @@ fn twists(simulation: &Simulation, step: u64) -> Vec<f64> {
         step,
         ..simulation.state.clone()
     };
-    let (points, directors) = (model.points(0, &state), model.directors(0, &state).unwrap());
+    let points = model.points(0, &state);
+    let directors = model.directors(0, &state, &points).unwrap();
     let Kind::Rods(rods) = &model.objects[0].kind else {
         panic!("no rods")
     };

@@ -222,8 +222,9 @@ table! {
 }
 
 table! {
-    /// Many rods that grow on an object or collider and follow it with their roots. They have no `position`,
-    /// `rotation`, `scale`, `copies` or `motion` of their own. Groups: "roots", "tips".
+    /// Many rods that grow on an object or collider and follow it with their roots, so they have no
+    /// `motion`, `velocity`, `position`, `rotation`, `scale` or `copies` of their own. Groups: "roots",
+    /// "tips".
     pub struct Groom {
         /// The object or collider that they grow on.
         on: Placed<String>,
