@@ -8,6 +8,7 @@ use crate::mesh::Curve;
 use crate::model::{Clamp, Kind, Load, Object, Pin};
 use crate::scene::tables::{self, Duration, RodEnd, Selection};
 use crate::scene::values::{NamedItem, Placed};
+use crate::units::short_number;
 
 impl Builder<'_> {
     pub(super) fn pins(&mut self, objects: &[Object]) -> Option<Vec<Pin>> {
@@ -198,7 +199,11 @@ impl Builder<'_> {
         vertices.dedup();
         if vertices.is_empty() {
             let message = format!("`{who}` has no vertex of `{}`", object.name);
-            self.problem(&at.place, message, "no vertex starts there");
+            let advice = match &at.value {
+                Selection::Vertices(_) => "give at least one".to_owned(),
+                _ => format!("no vertex starts there; {}", extent(object)),
+            };
+            self.problem(&at.place, message, advice);
             return None;
         }
         Some(vertices)
@@ -269,6 +274,19 @@ impl Builder<'_> {
             }
         })
     }
+}
+
+/// Where an object starts, in words.
+fn extent(object: &Object) -> String {
+    let points = &object.mesh.points;
+    let first = points.first().copied().unwrap_or_default();
+    let low = points.iter().fold(first, |low, point| low.min(*point));
+    let high = points.iter().fold(first, |high, point| high.max(*point));
+    let [low, high] = [low, high].map(|p| {
+        let [x, y, z] = p.to_array().map(short_number);
+        format!("({x}, {y}, {z})")
+    });
+    format!("`{}` is between {low} and {high}", object.name)
 }
 
 /// The vertex at an end of a rod; closed ones have none.

@@ -172,10 +172,12 @@ impl Builder<'_> {
                 let lengths = mesh.points.iter().map(|point| point.length());
                 let reach = lengths.fold(0.0, f64::max);
                 let seed = self.tables.seed ^ scattered.seed.rotate_left(32);
+                let [min, max] = [scattered.min, scattered.max]
+                    .map(|corner| vector(corner.map(|length| length.0)));
                 let placements = scatter::scatter(
                     scattered.count as usize,
-                    vector(scattered.min.map(|length| length.0)),
-                    vector(scattered.max.map(|length| length.0)),
+                    min,
+                    max,
                     scattered.apart.map_or(2.0 * reach, |length| length.0),
                     scattered.turned,
                     seed,
@@ -190,7 +192,10 @@ impl Builder<'_> {
                     }
                     Err(reason) => {
                         let message = format!("the copies cannot be scattered: {reason}");
-                        let advice = "give a larger box, fewer copies or a smaller `apart`";
+                        let advice = match min.cmple(max).all() {
+                            true => "give a larger box, fewer copies or a smaller `apart`",
+                            false => "give a `max` that is nowhere below `min`",
+                        };
                         self.problem(&copies.place, message, advice);
                         None
                     }

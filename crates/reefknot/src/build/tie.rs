@@ -7,6 +7,7 @@ use crate::mesh::nearest::Nearest;
 use crate::model::{Object, Tie};
 use crate::scene::tables;
 use crate::scene::values::NamedItem;
+use crate::units::short_number;
 
 impl Builder<'_> {
     pub(super) fn ties(&mut self, objects: &[Object]) -> Option<Vec<Tie>> {
@@ -52,12 +53,12 @@ impl Builder<'_> {
         let vertices = self.selected(&table.at, &objects[from], &who)?;
         let release = self.stop(tables::Duration(0.0), table.release.as_ref())?;
         let places = nearest_points(&objects[to], &vertices, &objects[from]);
-        let (mut ties, mut farthest) = (Vec::new(), f64::INFINITY);
+        let (mut ties, mut nearest) = (Vec::new(), f64::INFINITY);
         for (vertex, found) in vertices.iter().zip(places) {
             let Some((weights, distance)) = found else {
                 continue;
             };
-            farthest = farthest.min(distance);
+            nearest = nearest.min(distance);
             if distance > table.reach.0 {
                 continue;
             }
@@ -76,10 +77,10 @@ impl Builder<'_> {
                 "`attachment.{}` ties nothing: no vertex starts within {} m of `{}`",
                 item.name, table.reach.0, names[to]
             );
-            // Four digits, without a power of ten where none is needed.
-            let nearest: f64 = format!("{farthest:.3e}").parse().unwrap_or(farthest);
-            let advice =
-                format!("the nearest is {nearest} m away; give a larger `reach`, or move it");
+            let advice = format!(
+                "the nearest is {} m away; give a larger `reach`, or move it",
+                short_number(nearest)
+            );
             self.problem(&table.at.place, message, advice);
             return None;
         }

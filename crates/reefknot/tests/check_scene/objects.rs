@@ -187,6 +187,26 @@ fn an_object_and_a_collider_of_one_name_are_refused() {
 }
 
 #[test]
+fn copies_that_do_not_fit_are_refused() {
+    assert_refused(
+        &format!(
+            "{SHEET}copies = {{ scatter = {{ count = 100, min = [0, 0, 0], max = [1, 1, 0] }} }}\n"
+        ),
+        &[
+            "cannot be scattered",
+            "of 100 places fit",
+            "larger box, fewer copies or a smaller `apart`",
+        ],
+    );
+    assert_refused(
+        &format!(
+            "{SHEET}copies = {{ scatter = {{ count = 2, min = [0, 0, 0], max = [1, -1, 0] }} }}\n"
+        ),
+        &["no box from", "`min`"],
+    );
+}
+
+#[test]
 fn too_many_vertices_are_refused_before_they_are_made() {
     for (kind, key) in [
         (
