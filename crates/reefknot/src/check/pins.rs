@@ -3,9 +3,10 @@
 use glam::DVec3;
 
 use super::{Finding, Severity, finding};
-use crate::model::{Model, Pin};
+use crate::model::{Clamp, Model, Pin};
+use crate::units::short_number;
 
-/// Two pins pull a vertex apart if they move it differently by more than this (m).
+/// Two pins pull a vertex apart if they move it differently by more than this (m), or twist it (rad).
 const APART: f64 = 1e-9;
 
 pub(super) fn check_pins(model: &Model, findings: &mut Vec<Finding>) {
@@ -49,48 +50,123 @@ fn check_pair(model: &Model, earlier: usize, later: usize, findings: &mut Vec<Fi
     if one.object != other.object {
         return;
     }
-    let shared = one
-        .vertices
-        .iter()
-        .find(|vertex| other.vertices.binary_search(vertex).is_ok());
-    let Some(&vertex) = shared else {
+    let Some(span) = Span::of(model, one, other) else {
+        return;
+    };
+    let shared = Shared::of(one, other);
+    let Some(&(first, _)) = shared.0.first() else {
         return;
     };
     let object = &model.objects[one.object];
-    let place = object.mesh.points[vertex as usize];
-    let (first, second) = (called(model, earlier), called(model, later));
-    let who = format!(
-        "`{first}` and `{second}` hold vertex {vertex} of `{}` at ({:.4}, {:.4}, {:.4})",
-        object.name, place.x, place.y, place.z
+    let both = format!(
+        "`{}` and `{}`",
+        called(model, earlier),
+        called(model, later)
     );
-    if let Some(time) = time_apart(model, one, other, vertex) {
+    let who = |vertex: u32| {
+        let place = object.mesh.points[vertex as usize];
+        let [x, y, z] = place.to_array().map(short_number);
+        format!(
+            "{both} hold vertex {vertex} of `{}` at ({x}, {y}, {z})",
+            object.name
+        )
+    };
+    let one_of_two = "let one of them go, or choose other vertices";
+    if let Some((time, vertex)) = shared.apart(&object.mesh.points, [one, other], &span) {
         let sentence = format!(
-            "{who}, but move it apart, as at {time:.4} s: let one of them go, or choose other vertices"
+            "{}, but move it apart, as at {time:.4} s: {one_of_two}",
+            who(vertex)
+        );
+        findings.push(finding(Severity::Wrong, sentence));
+    } else if let Some((time, edge)) = twisted_apart(model, [earlier, later], &span) {
+        let sentence = format!(
+            "{both} hold edge {edge} of `{}`, but twist it differently, as at {time:.4} s: {one_of_two}",
+            object.name
         );
         findings.push(finding(Severity::Wrong, sentence));
     } else if one.release != other.release {
-        let sentence = format!("{who}, but let go at different times: the later one counts");
+        let sentence = format!(
+            "{}, but let go at different times: the later one counts",
+            who(first)
+        );
         findings.push(finding(Severity::Warning, sentence));
     }
 }
 
-/// A time at which two pins have moved a vertex differently, from where both held it first.
-fn time_apart(model: &Model, one: &Pin, other: &Pin, vertex: u32) -> Option<f64> {
-    const SAMPLES: u32 = 64;
-    let start = one.start.max(other.start);
-    let end = one
-        .release
-        .min(other.release)
-        .min(model.clock.time(model.clock.steps()));
-    if end <= start {
-        return None;
+/// When two pins both hold (s).
+struct Span {
+    start: f64,
+    end: f64,
+}
+
+impl Span {
+    /// Nothing if there is no such time.
+    fn of(model: &Model, one: &Pin, other: &Pin) -> Option<Span> {
+        let run = model.clock.time(model.clock.steps());
+        let start = one.start.max(other.start);
+        let end = one.release.min(other.release).min(run);
+        (end > start).then_some(Span { start, end })
     }
-    let place = model.objects[one.object].mesh.points[vertex as usize];
-    let moved = |pin: &Pin, time: f64| -> DVec3 {
-        let index = pin.vertices.binary_search(&vertex).unwrap_or(0);
-        pin.script.point(index, place, time) - pin.script.point(index, place, start)
+
+    /// Times to look at, ascending, the last one too; so uneven that no oscillation is at rest at all of them.
+    fn times(&self) -> Vec<f64> {
+        const SAMPLES: u32 = 64;
+        const GOLDEN: f64 = 0.618_033_988_749_894_8;
+        let part = |i: u32| (f64::from(i) * GOLDEN).fract();
+        let mut parts: Vec<f64> = (1..SAMPLES).map(part).chain([1.0]).collect();
+        parts.sort_by(f64::total_cmp);
+        let time = |part: f64| self.start + (self.end - self.start) * part;
+        parts.into_iter().map(time).collect()
+    }
+}
+
+/// The vertices that two pins hold, each with its indices in both.
+struct Shared(Vec<(u32, [usize; 2])>);
+
+impl Shared {
+    fn of(one: &Pin, other: &Pin) -> Shared {
+        let held = one.vertices.iter().enumerate();
+        let both = held.filter_map(|(index, vertex)| {
+            let found = other.vertices.binary_search(vertex).ok()?;
+            Some((*vertex, [index, found]))
+        });
+        Shared(both.collect())
+    }
+
+    /// A time and a vertex that the pins have moved differently then, from where both held it first.
+    fn apart(&self, start: &[DVec3], pins: [&Pin; 2], span: &Span) -> Option<(f64, u32)> {
+        let places = |side: usize, time: f64| -> Vec<DVec3> {
+            let held = self.0.iter();
+            let held = held.map(|(vertex, indices)| (indices[side], start[*vertex as usize]));
+            pins[side].script.points(held, time).collect()
+        };
+        let before = [0, 1].map(|side| places(side, span.start));
+        span.times().into_iter().find_map(|time| {
+            let now = [0, 1].map(|side| places(side, time));
+            let moved = |side: usize, i: usize| now[side][i] - before[side][i];
+            let is_apart = |i: &usize| moved(0, *i).distance(moved(1, *i)) > APART;
+            let found = (0..self.0.len()).find(is_apart)?;
+            Some((time, self.0[found].0))
+        })
+    }
+}
+
+/// A time and an edge that two clamps, given by their pins, have twisted differently then.
+fn twisted_apart(model: &Model, pins: [usize; 2], span: &Span) -> Option<(f64, u32)> {
+    let clamp = |pin: usize| model.clamps.iter().find(|clamp| clamp.pin == pin);
+    let (one, other) = (clamp(pins[0])?, clamp(pins[1])?);
+    let edge = one
+        .edges
+        .iter()
+        .find(|edge| other.edges.binary_search(edge).is_ok())?;
+    let twist = |clamp: &Clamp, time: f64| {
+        let before = match model.pins[clamp.pin].start == 0.0 {
+            true => 0.0,
+            false => clamp.twist.angle(span.start),
+        };
+        clamp.twist.angle(time) - before
     };
-    let times = (1..=SAMPLES).map(|i| start + (end - start) * f64::from(i) / f64::from(SAMPLES));
-    let mut apart = times.filter(|time| moved(one, *time).distance(moved(other, *time)) > APART);
-    apart.next()
+    let mut times = span.times().into_iter();
+    let apart = times.find(|time| (twist(one, *time) - twist(other, *time)).abs() > APART)?;
+    Some((apart, *edge))
 }

@@ -7,6 +7,80 @@ use reefknot::model::Model;
 
 use super::common::*;
 
+fn pins(one: &str, two: &str) -> Vec<(Severity, String)> {
+    findings(&format!(
+        "{SHEET}[pin.one]\nobject = \"sheet\"\n{one}\n[pin.two]\nobject = \"sheet\"\n{two}\n"
+    ))
+}
+
+#[test]
+fn pins_that_pull_a_vertex_apart_are_wrong() {
+    let rest = "at = { group = \"corners\" }";
+    let left = "at = { group = \"left\" }";
+    let words = [
+        "`pin.one` and `pin.two`",
+        "vertex 0 of `sheet`",
+        "at (-0.2, -0.2, 0)",
+        "move it apart",
+        "let one of them go, or choose other vertices",
+    ];
+    let moving = format!("{left}\nmotion = {{ velocity = [0, 0, 1] }}");
+    assert_found(&pins(rest, &moving), Severity::Wrong, &words);
+    // Only for a moment, in which both hold.
+    let brief = format!("{left}\nmotion = {{ velocity = [0, 0, 1], start = 0.5 }}\nrelease = 0.6");
+    assert_found(&pins(rest, &brief), Severity::Wrong, &words);
+}
+
+/// 64 samples of a second are all at zeros of this sine.
+#[test]
+fn pins_that_pull_apart_at_a_high_frequency_are_wrong_too() {
+    let shaking = "at = { group = \"left\" }\nmotion = { oscillation = { amplitude = [0, 0, 0.1], frequency = 64 } }";
+    assert_found(
+        &pins("at = { group = \"corners\" }", shaking),
+        Severity::Wrong,
+        &["vertex 0 of `sheet`", "move it apart"],
+    );
+}
+
+/// Vertex 0 is what the turn goes about; vertex 4 is not.
+#[test]
+fn pins_that_agree_on_their_first_vertex_can_pull_the_next_apart() {
+    let turning = "at = { group = \"corners\" }\nmotion = { angular_velocity = [0, 0, 1], center = [-0.2, -0.2, 0] }";
+    assert_found(
+        &pins("at = { group = \"bottom\" }", turning),
+        Severity::Wrong,
+        &["vertex 4 of `sheet`", "at (0.2, -0.2, 0)", "move it apart"],
+    );
+}
+
+#[test]
+fn pins_that_agree_are_left_alone() {
+    let corners = "at = { group = \"corners\" }";
+    let left = "at = { group = \"left\" }";
+    assert_eq!(pins(corners, left), []);
+    let moving = |at: &str| format!("{at}\nmotion = {{ velocity = [0, 0, 1] }}");
+    assert_eq!(pins(&moving(corners), &moving(left)), []);
+    // One after the other.
+    let first = format!("{corners}\nrelease = 0.5");
+    let second = format!("{}\nstart = 0.5", moving(left));
+    assert_eq!(pins(&first, &second), []);
+    // Other vertices.
+    assert_eq!(pins("at = { vertices = [12] }", &moving(left)), []);
+    // The same turn about the same point.
+    let turn = "motion = { angular_velocity = [0, 0, 1], center = [0, 0, 0] }";
+    assert_eq!(
+        pins(&format!("{corners}\n{turn}"), &format!("{left}\n{turn}")),
+        []
+    );
+    // Turns about their own middles are not the same.
+    let turn = "motion = { angular_velocity = [0, 0, 1] }";
+    assert_found(
+        &pins(&format!("{corners}\n{turn}"), &format!("{left}\n{turn}")),
+        Severity::Wrong,
+        &["vertex 0 of `sheet`"],
+    );
+}
+
 #[test]
 fn pins_that_do_nothing_or_too_much_are_doubted() {
     assert_found(
@@ -23,6 +97,21 @@ fn pins_that_do_nothing_or_too_much_are_doubted() {
         Severity::Warning,
         &["`pin.it` holds every vertex of `sheet`"],
     );
+}
+
+#[test]
+fn clamps_that_twist_one_end_differently_are_wrong() {
+    let clamps = |twist: &str| {
+        findings(&format!(
+            "{ROD}[clamp.a]\nobject = \"rod\"\nend = \"last\"\n[clamp.b]\nobject = \"rod\"\nend = \"last\"\n{twist}\n"
+        ))
+    };
+    assert_found(
+        &clamps("twist = { rate = 1 }"),
+        Severity::Wrong,
+        &["`clamp.a` and `clamp.b`", "edge 4", "`rod`", "twist"],
+    );
+    assert_eq!(clamps(""), []);
 }
 
 #[test]
