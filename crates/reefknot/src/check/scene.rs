@@ -30,6 +30,7 @@ pub fn check_scene(scene: &Scene, model: &Model) -> Vec<Finding> {
         check_thickness(object, &mut findings);
     }
     check_pins(model, &mut findings);
+    check_told(scene, model, &mut findings);
     let h = model.clock.h();
     if h > 0.1 {
         let sentence = format!(
@@ -209,6 +210,35 @@ fn value_of(material: &Material, key: &str) -> Option<f64> {
         "area_density" => material.area_density.map(|value| value.0),
         "thickness" => material.thickness.map(|value| value.0),
         _ => material.young.map(|value| value.0),
+    }
+}
+
+/// What has no effect on objects that move as they are told.
+fn check_told(scene: &Scene, model: &Model, findings: &mut Vec<Finding>) {
+    let mut idle = |what: String, object: &str| {
+        let sentence = format!(
+            "{what} has no effect: `{object}` moves as it is told; leave out its `motion`, or this"
+        );
+        findings.push(finding(Severity::Warning, sentence));
+    };
+    for item in &scene.tables.object.0 {
+        if item.value.motion.is_none() {
+            continue;
+        }
+        let is_zero = |components: [f64; 3]| components == [0.0; 3];
+        if !is_zero(item.value.velocity.map(|speed| speed.0)) {
+            idle(format!("the `velocity` of `{}`", item.name), &item.name);
+        }
+        if !is_zero(item.value.angular_velocity.map(|rate| rate.0)) {
+            idle(
+                format!("the `angular_velocity` of `{}`", item.name),
+                &item.name,
+            );
+        }
+        let loads = model.loads.iter();
+        for load in loads.filter(|load| model.objects[load.object].name == item.name) {
+            idle(format!("`load.{}`", load.name), &item.name);
+        }
     }
 }
 

@@ -126,14 +126,14 @@ fn what_cannot_be_held_is_refused() {
     assert_refused(
         &pin("object = \"sheet\"\nat = { sphere = { center = [9, 9, 9], radius = 1 } }"),
         &[
-            "`pin.it` holds no vertex of `sheet`",
+            "`pin.it` has no vertex of `sheet`",
             "(-0.2, -0.2, 0)",
             "(0.2, 0.2, 0)",
         ],
     );
     assert_refused(
         &pin("object = \"sheet\"\nat = { vertices = [] }"),
-        &["`pin.it` holds no vertex of `sheet`", "at least one"],
+        &["`pin.it` has no vertex of `sheet`", "at least one"],
     );
     assert_refused(
         &pin("object = \"sheet\"\nat = { vertices = [25] }"),
@@ -240,4 +240,22 @@ fn a_moment_on_a_line_is_refused() {
         ),
         &["`load.it`", "vertices in a line", "choose more vertices"],
     );
+}
+
+#[test]
+fn what_has_no_effect_on_something_that_is_told_to_move_is_doubted() {
+    let told = format!("{SHEET}motion = {{ velocity = [1, 0, 0] }}\n");
+    assert_found(
+        &findings(&format!(
+            "{told}[load.it]\nobject = \"sheet\"\nat = {{ vertices = [0] }}\nforce = [0, 0, 1]\n"
+        )),
+        Severity::Warning,
+        &["`load.it`", "`sheet`", "moves as it is told"],
+    );
+    assert_found(
+        &findings(&format!("{told}velocity = [0, 1, 0]\n")),
+        Severity::Warning,
+        &["`sheet`", "`velocity`", "moves as it is told"],
+    );
+    assert_eq!(findings(&told), []);
 }
