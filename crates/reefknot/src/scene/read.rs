@@ -186,7 +186,9 @@ pub fn read_field<T: Read>(
         let value = match (view.table.get(key.name), key.default) {
             (Some(node), _) => T::read(node, reader),
             (None, Some(default)) => {
-                let node = parse_value(default, usize::MAX, 0).ok()?;
+                let mut node = parse_value(default, usize::MAX, 0).ok()?;
+                // What does not go together with it is in this table.
+                node.place = view.place.clone();
                 T::read(&node, reader)
             }
             (None, None) => {

@@ -282,3 +282,57 @@ fn a_thin_surface_in_many_cells_is_not_taken_for_a_cube_of_them() {
         &["`object.it` makes the scene too large"],
     );
 }
+
+#[test]
+fn sizes_that_do_not_go_together_are_refused() {
+    let object = |lines: &str| format!("[object.it]\nmaterial = \"stuff\"\nkind = \"{lines}\n");
+    for (lines, words) in [
+        (
+            "solid-ring\"\nradius = 0.1\ntube_radius = 0.1\nedge = 0.01",
+            ["`object.it` cannot be built", "must be less than"],
+        ),
+        (
+            "solid-tube\"\nradius = 0.1\ninner_radius = 0.2\nlength = 1\nedge = 0.01",
+            ["`object.it` cannot be built", "must be less than"],
+        ),
+        (
+            "reef-knot\"\nlength = 0.1\nvertices = 100\nradius = 0.01",
+            ["too short for a reef knot", "take at least"],
+        ),
+        (
+            "reef-knot\"\nlength = 1\nvertices = 32\nradius = 0.001",
+            ["too long for a knot", "take at least"],
+        ),
+        (
+            "rod-spline\"\npoints = [[0, 0, 0]]\nvertices = 10\nradius = 0.01",
+            ["`object.it` cannot be built", "points"],
+        ),
+        (
+            "rigid\"\nshape = { kind = \"plane\" }",
+            ["`object.it` would weigh 0", "closed surface"],
+        ),
+        (
+            "rigid\"\nshape = { kind = \"nail\", radius = 0.1, length = 1, head_radius = 0.05, head_thickness = 0.1 }",
+            ["head_radius is 0.05", "more than radius"],
+        ),
+    ] {
+        assert_refused(&object(lines), &words);
+    }
+    for (lines, word) in [
+        (
+            "funnel\"\ntop_radius = 1\nbottom_radius = 1e-12\nheight = 1\nwall = 0.1",
+            "top_radius",
+        ),
+        ("box\"\nsize = [1, 1, 1e-12]", "size"),
+        ("cone\"\nradius = 1e9\nheight = 1e-9", "radius"),
+    ] {
+        assert_refused(
+            &format!("[collider.it]\nkind = \"{lines}\n"),
+            &[
+                "`collider.it` cannot be built",
+                "times the smallest length",
+                word,
+            ],
+        );
+    }
+}
