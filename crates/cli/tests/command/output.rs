@@ -137,5 +137,5 @@ fn a_value_that_is_probably_not_meant_is_noted_before_the_run() {
     let heavy = ["--set", "material.cloth.area_density=100", "--frames", "1"];
     place
         .expect(0, &TINY, &heavy)
-        .says("an area density of 1.000e2 kg/m^2: is the unit right?");
+        .says("an area density of 100 kg/m^2: is the unit right?");
 }

@@ -93,9 +93,9 @@ pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFi
         file.put_f32(
             &name,
             &shape,
-            flat_f32(&model.velocities(index, state, &points)),
+            flat_f32(&model.velocities_at(index, state, &points)),
         );
-        if let Some(directors) = model.directors(index, state, &points) {
+        if let Some(directors) = model.directors_at(index, state, &points) {
             let name = format!("{}/directors", object.name);
             file.put_f32(&name, &[directors.len(), 3], flat_f32(&directors));
         }

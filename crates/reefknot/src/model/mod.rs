@@ -1,6 +1,7 @@
 //! The scene made concrete, once: objects, nodes, masses, elements, pins, probes. Never changed afterwards.
 
 pub mod contact;
+mod directors;
 pub mod kinematics;
 
 use std::borrow::Cow;

@@ -14,7 +14,7 @@ fn twists(simulation: &Simulation, step: u64) -> Vec<f64> {
         ..simulation.state.clone()
     };
     let points = model.points(0, &state);
-    let directors = model.directors(0, &state, &points).unwrap();
+    let directors = model.directors(0, &state).unwrap();
     let Kind::Rods(rods) = &model.objects[0].kind else {
         panic!("no rods")
     };

@@ -102,8 +102,7 @@ fn velocities_of_what_is_told_are_those_of_the_motion() {
             step,
             ..simulation.state.clone()
         };
-        let points = simulation.model.points(0, &state);
-        simulation.model.velocities(0, &state, &points)[0]
+        simulation.model.velocities(0, &state)[0]
     };
     // Before the start nothing is known; afterwards the mean over the last step.
     for step in [0, 1, 50] {
