@@ -303,11 +303,11 @@ const MISTAKES: &[(&str, &str)] = &[
     // What would have been ignored.
     (
         "object.fur.position=[0, 0, 1]",
-        "cannot have a `position`: it is where its roots are",
+        "cannot have `position`: it goes with",
     ),
     (
         "object.fur.motion={ velocity = [1, 0, 0] }",
-        "cannot have a `motion`",
+        "cannot have `motion`",
     ),
     (
         "load.a={ object = \"cloth\", at = { vertices = [0] } }",
