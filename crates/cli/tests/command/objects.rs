@@ -319,7 +319,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "attachment.a={ object = \"cloth\", at = { group = \"left\" }, to = \"rod\" }",
-        "the nearest is 1.031 m away",
+        "the nearest is 1.03",
     ),
 ];
 

@@ -1,8 +1,9 @@
 //! What objects are made of: materials, masses, sections of rods, thickness.
 
-use glam::{DQuat, DVec3};
+use glam::DQuat;
 
 use super::Builder;
+use super::director::directors;
 use super::object::ObjectItem;
 use crate::material;
 use crate::mesh::Mesh;
@@ -60,6 +61,7 @@ impl<'a> Builder<'a> {
         let result = match &item.value.kind {
             ObjectKind::Rigid(rigid) => {
                 let properties = volume();
+                self.refuse_hollow(properties.volume, &item.name, place)?;
                 let mass = match &rigid.mass {
                     Some(mass) => Ok(mass.value.0),
                     None => material::density(table, name, at)
@@ -68,6 +70,7 @@ impl<'a> Builder<'a> {
                 mass.map(|mass| (Kind::Rigid(None, properties), mass))
             }
             ObjectKind::Embedded(embedded) => {
+                self.refuse_hollow(volume().volume, &item.name, place)?;
                 let embedding =
                     self.embed(mesh, &embedded.cells, &format!("object.{}", item.name))?;
                 let solid = material::solid(table, name, at);
@@ -97,10 +100,29 @@ impl<'a> Builder<'a> {
                 return Some((kind, mass));
             }
             let message = format!("`object.{}` would weigh {mass:e} kg", item.name);
-            let advice = "give a size and a material whose masses can be computed with; a prop needs a closed surface";
+            let advice = "give a size and a material whose masses can be computed with";
             self.problem(place, message, advice);
             None
         })
+    }
+
+    /// Refuses surfaces that have no inside: without one nothing has a mass or resists a turn.
+    fn refuse_hollow(&mut self, volume: f64, name: &str, place: &Place) -> Option<()> {
+        if volume.is_normal() && volume > 0.0 {
+            return Some(());
+        }
+        let (message, advice) = match volume < 0.0 {
+            true => (
+                format!("the triangles of `object.{name}` look inwards"),
+                "turn all of them around in the file",
+            ),
+            false => (
+                format!("the surface of `object.{name}` encloses nothing"),
+                "give a closed surface; what is flat can be a collider",
+            ),
+        };
+        self.problem(place, message, advice);
+        None
     }
 
     /// What came out well; what did not is noted.
@@ -170,7 +192,7 @@ pub(super) fn rods(
 /// turn with their copy, as an elliptic section does.
 pub(super) fn carry_directors(rods: Rods, mesh: &Mesh, turns: &[DQuat]) -> Rods {
     let (count, edges) = (mesh.points.len() as u32, mesh.curve_edges());
-    let directors = directors_along(mesh);
+    let directors = directors(mesh);
     let copies = || (0..).zip(turns);
     let of_copy = |(copy, _)| edges.iter().map(move |edge| edge.map(|v| copy * count + v));
     let turned = |(_, turn): (u32, &DQuat)| {
@@ -182,28 +204,6 @@ pub(super) fn carry_directors(rods: Rods, mesh: &Mesh, turns: &[DQuat]) -> Rods 
         directors: copies().flat_map(turned).collect(),
         ..rods
     }
-}
-
-/// The first axis of the section at each edge of the curves of a mesh.
-fn directors_along(mesh: &Mesh) -> Vec<DVec3> {
-    let mut directors = Vec::new();
-    for curve in &mesh.curves {
-        let mut carried: Option<(DVec3, DVec3)> = None;
-        for [a, b] in curve.edges() {
-            let tangent = (mesh.points[b as usize] - mesh.points[a as usize]).normalize_or_zero();
-            let director = match carried {
-                None => tangent.any_orthonormal_vector(),
-                Some((before, director)) => {
-                    let turned = DQuat::from_rotation_arc(before, tangent) * director;
-                    (turned - tangent * tangent.dot(turned))
-                        .normalize_or(tangent.any_orthonormal_vector())
-                }
-            };
-            directors.push(director);
-            carried = Some((tangent, director));
-        }
-    }
-    directors
 }
 
 /// The length of all curves (m).

@@ -248,7 +248,10 @@ impl Builder<'_> {
         let corners = size.to_array().map(along).iter().product();
         self.refuse_vertices(corners, name, &cells.place)?;
         match lattice::embed(mesh, cells.value as usize) {
-            Ok(embedding) => Some(embedding),
+            Ok(embedding) => {
+                self.vertices += embedding.lattice.points.len();
+                Some(embedding)
+            }
             Err(reason) => {
                 let message = format!("`{name}` cannot be embedded: {reason}");
                 self.problem(&cells.place, message, "give another number of `cells`");
@@ -281,6 +284,49 @@ fn keep_what_is_used(mesh: &mut Mesh, order: &mut FileOrder, use_as: Use) {
             mesh.tetrahedra.clear();
             order.keep(&diagnose::drop_loose_vertices(mesh));
             mesh.name_curve_ends();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_points_of_a_file_in_the_order_of_its_mesh_are_those_of_the_mesh(
+            points in proptest::collection::vec(proptest::array::uniform3(-3i32..3), 6..12),
+            line in Just((0usize..6).collect::<Vec<_>>()).prop_shuffle(),
+            faces in proptest::collection::vec(proptest::array::uniform3(0usize..12), 1..6),
+            weld: bool,
+        ) {
+            let count = points.len();
+            let mut text = String::new();
+            for [x, y, z] in &points {
+                text += &format!("v {x} {y} {z}\n");
+            }
+            let number = |vertex: &usize| (vertex % count + 1).to_string();
+            for line in line[..5].chunks(3) {
+                text += &format!("l {}\n", line.iter().map(number).collect::<Vec<_>>().join(" "));
+            }
+            for face in &faces {
+                text += &format!("f {}\n", face.iter().map(number).collect::<Vec<_>>().join(" "));
+            }
+            for use_as in [Use::Shell, Use::Rods] {
+                let imported = import::import("a.obj", text.as_bytes());
+                // Triangles with a vertex twice are refused.
+                prop_assume!(imported.is_ok());
+                let (mut mesh, origins) = imported.unwrap().into_mesh_and_origins().unwrap();
+                let mut order = FileOrder { origins, count };
+                keep_what_is_used(&mut mesh, &mut order, use_as);
+                if weld {
+                    order.keep(&diagnose::weld(&mut mesh, 0.5));
+                }
+                let in_file = import::import_points("a.obj", text.as_bytes()).unwrap();
+                prop_assert_eq!(order.arrange(&in_file).unwrap(), mesh.points);
+                prop_assert!(order.arrange(&in_file[1..]).is_err());
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! From what the user wrote to the model; everything that does not fit together is noted at its
 //! place.
 
+mod director;
 mod generated;
 mod groom;
 mod hold;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use glam::DVec3;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::energy::wind::{Air, Wind};
 use crate::io::input::Files;
@@ -101,6 +103,11 @@ impl<'a> Builder<'a> {
             most_vertices: MAX_VERTICES,
             layouts: BTreeMap::new(),
         }
+    }
+
+    /// The start of the random numbers of an object or collider: things of the same seed do not look alike.
+    fn seed_of(&self, name: &str, own: u64) -> u64 {
+        self.tables.seed ^ own.rotate_left(32) ^ xxh3_64(name.as_bytes())
     }
 
     pub(crate) fn problem(&mut self, place: &Place, message: String, advice: impl Into<String>) {

@@ -139,7 +139,7 @@ impl Builder<'_> {
             Some(copies) => {
                 let count = copies.value.count() * mesh.points.len() as f64;
                 self.refuse_vertices(count, name, &copies.place)?;
-                self.copies(copies, base, mesh)?
+                self.copies(copies, base, mesh, name)?
             }
         };
         Some(Places {
@@ -148,7 +148,13 @@ impl Builder<'_> {
         })
     }
 
-    fn copies(&mut self, copies: &Placed<Copies>, base: Pose, mesh: &Mesh) -> Option<Vec<Pose>> {
+    fn copies(
+        &mut self,
+        copies: &Placed<Copies>,
+        base: Pose,
+        mesh: &Mesh,
+        name: &str,
+    ) -> Option<Vec<Pose>> {
         match &copies.value {
             Copies::Array(array) => {
                 let count = array.count.map(|count| count as usize);
@@ -171,7 +177,7 @@ impl Builder<'_> {
             Copies::Scatter(scattered) => {
                 let lengths = mesh.points.iter().map(|point| point.length());
                 let reach = lengths.fold(0.0, f64::max);
-                let seed = self.tables.seed ^ scattered.seed.rotate_left(32);
+                let seed = self.seed_of(name, scattered.seed);
                 let [min, max] = [scattered.min, scattered.max]
                     .map(|corner| vector(corner.map(|length| length.0)));
                 let placements = scatter::scatter(

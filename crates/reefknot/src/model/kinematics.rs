@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::{Model, Movement, Pin};
 use crate::generate::groom::Root;
 use crate::mesh::Curve;
+use crate::mesh::mass::eigen;
 use crate::motion::Script;
 use crate::state::State;
 
@@ -331,10 +332,17 @@ pub(crate) fn share_load(force: DVec3, moment: DVec3, places: &[DVec3]) -> Vec<D
         inertia += DMat3::from_diagonal(DVec3::splat(r.length_squared()))
             - DMat3::from_cols(r * r.x, r * r.y, r * r.z);
     }
-    let spin = match moment == DVec3::ZERO || inertia.determinant() == 0.0 {
-        true => DVec3::ZERO,
-        false => inertia.inverse() * moment,
-    };
+    // About a line that all places lie on, no forces on them can turn: what remains of it is rounding.
+    let (axes, inertias) = eigen(inertia);
+    let mut spin = DVec3::ZERO;
+    for (axis, about) in [axes.x_axis, axes.y_axis, axes.z_axis]
+        .into_iter()
+        .zip(inertias.to_array())
+    {
+        if about > 1e-12 * inertias.z {
+            spin += axis * (axis.dot(moment) / about);
+        }
+    }
     let share = |place: &DVec3| force / count + spin.cross(*place - middle);
     places.iter().map(share).collect()
 }
@@ -402,5 +410,22 @@ mod tests {
             prop_assert!((sum - force).length() < 1e-10);
             prop_assert!((torque - moment).length() < 1e-9);
         }
+    }
+
+    #[test]
+    fn a_moment_about_the_line_that_all_places_lie_on_makes_no_huge_forces() {
+        // The inertia about the line is not zero but rounding, and its inverse was 1e15.
+        let along = DVec3::new(0.3, 0.4, 0.5);
+        let places: Vec<DVec3> = (0..5).map(|i| DVec3::ONE + along * f64::from(i)).collect();
+        let moment = along.any_orthogonal_vector();
+        let shares = share_load(DVec3::ZERO, moment + along, &places);
+        let middle = places[2];
+        let pairs = places.iter().zip(&shares);
+        let torque: DVec3 = pairs.map(|(p, f)| (*p - middle).cross(*f)).sum();
+        assert!((torque - moment).length() < 1e-12, "{torque}");
+        assert!(
+            shares.iter().all(|share| share.length() < 1.0),
+            "{shares:?}"
+        );
     }
 }

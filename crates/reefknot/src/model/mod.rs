@@ -137,7 +137,8 @@ pub struct Rods {
     pub proximity_radius: f64,
     /// The edges of all rods.
     pub edges: Vec<[u32; 2]>,
-    /// First axis of the section at each edge at the start, carried along each rod without twist.
+    /// First axis of the section at each edge at the start, carried along each rod without twist; along closed rods
+    /// with the even twist that brings it back to the first.
     pub directors: Vec<DVec3>,
 }
 
@@ -271,10 +272,11 @@ impl Model {
     /// The index of the object that a node belongs to, and its number there.
     #[must_use]
     pub fn vertex_of_node(&self, node: usize) -> (usize, usize) {
-        let ranges = self.objects.iter().map(Object::nodes);
-        let found = ranges.enumerate().find(|(_, nodes)| nodes.contains(&node));
-        found.map_or((usize::MAX, node), |(object, nodes)| {
-            (object, node - nodes.start)
+        // Bodies stand in the order of their nodes, and leave none out.
+        let body = self.bodies.partition_point(|body| body.nodes.end <= node);
+        self.bodies.get(body).map_or((usize::MAX, node), |body| {
+            let first = self.objects[body.object].nodes().start;
+            (body.object, node - first)
         })
     }
 

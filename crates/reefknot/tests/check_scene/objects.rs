@@ -309,7 +309,10 @@ fn sizes_that_do_not_go_together_are_refused() {
         ),
         (
             "rigid\"\nshape = { kind = \"plane\" }",
-            ["`object.it` would weigh 0", "closed surface"],
+            [
+                "the surface of `object.it` encloses nothing",
+                "closed surface",
+            ],
         ),
         (
             "rigid\"\nshape = { kind = \"nail\", radius = 0.1, length = 1, head_radius = 0.05, head_thickness = 0.1 }",

@@ -250,7 +250,7 @@ table! {
         stray: super::Angle [NOT_NEGATIVE] = "5 deg",
         /// Least distance between roots.
         spacing: Length [NOT_NEGATIVE] = "0",
-        /// Start of the random numbers, beside the scene's own `seed`.
+        /// Start of the random numbers, beside the scene's own `seed` and the name of the object.
         seed: u64 = "0",
     }
     with {

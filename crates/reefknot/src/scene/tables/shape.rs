@@ -62,7 +62,7 @@ table! {
         apart: Option<Length> [between(0.0, 1e9)],
         /// Whether each is turned at random.
         turned: bool = "true",
-        /// Start of the random numbers, beside the scene's own `seed`.
+        /// Start of the random numbers, beside the scene's own `seed` and the name of the object.
         seed: u64 = "0",
     }
 }
