@@ -232,6 +232,20 @@ kind = "rigid"
 shape = { kind = "capsule", radius = "2 cm", length = "5 cm", edge = "2 cm" }
 mass = "100 g"
 motion = { velocity = [0, 0, "1 m/s"], center = [0, 0, 1], oscillation = { amplitude = [0.1, 0, 0], rotation = { angle = "10 deg" }, frequency = "2 Hz", phase = "30 deg" } }
+[object.slab]
+kind = "rigid"
+shape = { kind = "box", size = [0.1, 0.1, "1 cm"] }
+material = "stuff"
+[object.lawn]
+kind = "groom"
+on = "ground"
+count = 20
+length = "5 cm"
+vertices = 5
+radius = "1 mm"
+material = "stuff"
+[collider.ground]
+kind = "plane"
 [collider.cone]
 kind = "cone"
 radius = "5 cm"

@@ -225,3 +225,50 @@ impl Copies {
 pub(super) fn vector(components: [f64; 3]) -> DVec3 {
     DVec3::from_array(components)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pose() -> impl Strategy<Value = Pose> {
+        let vector = || proptest::array::uniform3(-3.0f64..3.0).prop_map(DVec3::from);
+        (vector(), vector()).prop_map(|(axis, shift)| Pose {
+            turn: DQuat::from_scaled_axis(axis),
+            shift,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_part_of_all_copies_is_the_first_copy(
+            points in proptest::collection::vec(proptest::array::uniform3(-1.0f64..1.0), 1..9),
+            corners in proptest::collection::vec(proptest::array::uniform4(0u32..1000), 0..9),
+            poses in proptest::collection::vec(pose(), 1..6),
+        ) {
+            let count = points.len() as u32;
+            let inside = |corners: &[u32; 4]| corners.map(|corner| corner % count);
+            let mesh = Mesh {
+                points: points.into_iter().map(DVec3::from).collect(),
+                triangles: corners.iter().map(|c| { let [a, b, c, _] = inside(c); [a, b, c] }).collect(),
+                tetrahedra: corners.iter().map(inside).collect(),
+                curves: vec![Curve { first: 0, count, closed: count > 2 }],
+                groups: vec![Group::new("some", corners.iter().map(|c| c[0] % count).collect())],
+            };
+            let scale = DVec3::ONE;
+            let all = Places { scale, poses: poses.clone() }.copies_of(&mesh);
+            prop_assert_eq!(all.points.len(), poses.len() * count as usize);
+            for (copy, pose) in poses.iter().enumerate() {
+                let alone = Places { scale, poses: vec![*pose] }.copies_of(&mesh);
+                if copy == 0 {
+                    prop_assert_eq!(&all.first_part(poses.len()), &alone);
+                }
+                let first = copy as u32 * count;
+                prop_assert_eq!(&all.points[first as usize..][..count as usize], &alone.points[..]);
+                for (one, other) in all.triangles[copy * alone.triangles.len()..].iter().zip(&alone.triangles) {
+                    prop_assert_eq!(*one, other.map(|corner| first + corner));
+                }
+            }
+        }
+    }
+}

@@ -331,5 +331,38 @@ mod tests {
             let nothing = pose.after(&pose.inverse());
             prop_assert!((nothing.apply(point) - point).length() < 1e-13);
         }
+
+        #[test]
+        fn one_pose_after_another_is_both_in_turn(
+            axes in proptest::array::uniform2(proptest::array::uniform3(-3.0f64..3.0)),
+            shifts in proptest::array::uniform2(proptest::array::uniform3(-5.0f64..5.0)),
+            point in proptest::array::uniform3(-5.0f64..5.0),
+        ) {
+            let [first, second] = [0, 1].map(|i| Pose {
+                turn: DQuat::from_scaled_axis(DVec3::from(axes[i])),
+                shift: DVec3::from(shifts[i]),
+            });
+            let point = DVec3::from(point);
+            let (both, each) = (second.after(&first).apply(point), second.apply(first.apply(point)));
+            prop_assert!((both - each).length() < 1e-13);
+        }
+
+        #[test]
+        fn a_steady_motion_keeps_lengths_and_its_center_and_comes_no_further_than_its_reach(
+            velocity in proptest::array::uniform3(-5.0f64..5.0),
+            spin in proptest::array::uniform3(-5.0f64..5.0),
+            center in proptest::array::uniform3(-5.0f64..5.0),
+            (start, length, time) in (0.0f64..3.0, 0.0f64..3.0, 0.0f64..9.0),
+        ) {
+            let [velocity, center] = [velocity, center].map(DVec3::from);
+            let angular_velocity = DVec3::from(spin);
+            let motion = Motion { start, stop: start + length, velocity, angular_velocity, center, ..Motion::rest() };
+            let pose = motion.pose(time);
+            let moved = velocity * (time.min(start + length) - start).max(0.0);
+            prop_assert!((pose.apply(center) - center - moved).length() < 1e-13);
+            prop_assert!((pose.apply(center + DVec3::X) - pose.apply(center)).length() - 1.0 < 1e-13);
+            prop_assert!(moved.abs().max_element() <= motion.reach(9.0));
+            prop_assert!(pose.turn.is_normalized());
+        }
     }
 }
