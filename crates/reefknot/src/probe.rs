@@ -100,10 +100,14 @@ impl Probe {
             What::Velocity(object, vertex) => {
                 model.point(object, vertex, state).1.to_array().to_vec()
             }
-            What::PinForce(pin) => match step {
-                Some(step) => step.pin_force(model, pin).to_array().to_vec(),
-                None => vec![f64::NAN; 3],
-            },
+            What::PinForce(pin) => {
+                let object = &model.objects[model.pins[pin].object];
+                match step.filter(|_| !object.nodes().is_empty()) {
+                    Some(step) => step.pin_force(model, pin).to_array().to_vec(),
+                    // Before the first step, and where nothing is simulated, no force is known.
+                    None => vec![f64::NAN; 3],
+                }
+            }
             What::Energy(kind) => {
                 let energies = match step {
                     Some(step) => step.report.energy_j,

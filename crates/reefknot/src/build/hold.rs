@@ -6,7 +6,7 @@ use super::Builder;
 use super::place::vector;
 use crate::mesh::Curve;
 use crate::model::{Clamp, Kind, Load, Object, Pin};
-use crate::scene::tables::{self, Duration, RodEnd, Selection};
+use crate::scene::tables::{self, RodEnd, Selection};
 use crate::scene::values::{NamedItem, Placed};
 use crate::units::short_number;
 
@@ -23,7 +23,7 @@ impl Builder<'_> {
         let index = self.movable(&pin.object, objects)?;
         let object = &objects[index];
         let vertices = self.selected(&pin.at, object, &format!("pin.{}", item.name))?;
-        let release = self.release(pin.start, pin.release.as_ref())?;
+        let release = self.stop(pin.start, pin.release.as_ref())?;
         let script = self.hold_script(pin.motion.as_ref(), object, &vertices)?;
         Some(Pin {
             name: item.name.clone(),
@@ -67,7 +67,7 @@ impl Builder<'_> {
             );
             return None;
         }
-        let release = self.release(clamp.start, clamp.release.as_ref())?;
+        let release = self.stop(clamp.start, clamp.release.as_ref())?;
         let twist = self.twist(clamp.twist.as_ref());
         let script = self.hold_script(clamp.motion.as_ref(), object, &vertices)?;
         let pin = Pin {
@@ -153,10 +153,6 @@ impl Builder<'_> {
         objects
             .iter()
             .position(|object| object.name == names[index])
-    }
-
-    fn release(&mut self, start: Duration, release: Option<&Placed<Duration>>) -> Option<f64> {
-        self.stop(start, release)
     }
 
     /// How held vertices move; turns go about their middle if the scene does not say.

@@ -1,9 +1,11 @@
 //! Pins that hold too much, nothing, or against each other.
 
+use std::collections::BTreeSet;
+
 use glam::DVec3;
 
 use super::{Finding, Severity, finding};
-use crate::model::{Clamp, Model, Pin};
+use crate::model::{Clamp, Model, Movement, Pin};
 use crate::units::short_number;
 
 /// Two pins pull a vertex apart if they move it differently by more than this (m), or twist it (rad).
@@ -21,6 +23,14 @@ pub(super) fn check_pins(model: &Model, findings: &mut Vec<Finding>) {
             );
             findings.push(finding(Severity::Warning, sentence));
         }
+        if matches!(object.movement, Movement::Rooted { .. }) {
+            let sentence = format!(
+                "`{}` has no effect yet: `{}` goes with what it grows on",
+                called(model, index),
+                object.name
+            );
+            findings.push(finding(Severity::Warning, sentence));
+        }
         if pin.start >= end {
             let sentence = format!(
                 "`{}` takes hold at {} s, but the run ends at {end} s",
@@ -29,10 +39,27 @@ pub(super) fn check_pins(model: &Model, findings: &mut Vec<Finding>) {
             );
             findings.push(finding(Severity::Warning, sentence));
         }
-        for earlier in 0..index {
-            check_pair(model, earlier, index, findings);
+    }
+    for (earlier, later) in sharing_pairs(model) {
+        check_pair(model, earlier, later, findings);
+    }
+}
+
+/// The pairs of pins that hold a vertex in common, found by vertex: a scene may have thousands of pins.
+fn sharing_pairs(model: &Model) -> BTreeSet<(usize, usize)> {
+    let mut holds: Vec<(usize, u32, usize)> = Vec::new();
+    for (index, pin) in model.pins.iter().enumerate() {
+        let vertices = pin.vertices.iter();
+        holds.extend(vertices.map(|vertex| (pin.object, *vertex, index)));
+    }
+    holds.sort_unstable();
+    let mut pairs = BTreeSet::new();
+    for same in holds.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+        for neighbours in same.windows(2) {
+            pairs.insert((neighbours[0].2, neighbours[1].2));
         }
     }
+    pairs
 }
 
 /// A pin or the clamp that it belongs to, as the scene calls it.
@@ -47,9 +74,6 @@ fn called(model: &Model, pin: usize) -> String {
 
 fn check_pair(model: &Model, earlier: usize, later: usize, findings: &mut Vec<Finding>) {
     let (one, other) = (&model.pins[earlier], &model.pins[later]);
-    if one.object != other.object {
-        return;
-    }
     let Some(span) = Span::of(model, one, other) else {
         return;
     };

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use super::pins::check_pins;
 use super::{Finding, Severity, finding};
+use crate::generate::shape::Shape;
 use crate::material::PRESET_MATERIALS;
 use crate::mesh::Mesh;
 use crate::mesh::diagnose::{self, Use};
-use crate::model::{Kind, Model, Movement, Object};
+use crate::model::{Exact, Kind, Model, Movement, Object};
 use crate::scene::Scene;
 use crate::scene::tables::Material;
 use crate::units::short_number;
@@ -76,7 +77,9 @@ fn check_units(object: &Object, findings: &mut Vec<Finding>) {
             ));
         }
     };
-    let is_plane = matches!(&object.kind, Kind::Collider(Some(_)));
+    // A plane is as large as it is drawn.
+    let is_plane = |exact: &Exact| matches!(exact.shape, Shape::Plane { .. });
+    let is_plane = matches!(&object.kind, Kind::Collider(Some(exact)) if is_plane(exact));
     if !is_plane {
         unusual(object.first_copy().diagonal(), 1e-3..50.0, "a size", "m");
     }

@@ -259,3 +259,25 @@ fn what_has_no_effect_on_something_that_is_told_to_move_is_doubted() {
     );
     assert_eq!(findings(&told), []);
 }
+
+#[test]
+fn thousands_of_pins_that_agree_are_left_alone_and_a_pin_on_hair_is_noted() {
+    // They are compared by the vertices that they share: all pairs took most of a minute.
+    let mut text = SHEET.to_owned();
+    for index in 0..3000 {
+        text += &format!(
+            "[pin.p{index}]\nobject = \"sheet\"\nat = {{ vertices = [{}] }}\n",
+            index % 20
+        );
+    }
+    assert_eq!(findings(&text), []);
+    let hair = format!(
+        "{SHEET}[object.fur]\nkind = \"groom\"\non = \"sheet\"\ncount = 5\nlength = 0.05\nvertices = 8\nradius = 1e-4\n\
+         material = \"stuff\"\n[pin.tip]\nobject = \"fur\"\nat = {{ group = \"tips\" }}\n"
+    );
+    assert_found(
+        &findings(&hair),
+        Severity::Warning,
+        &["`pin.tip` has no effect yet", "`fur` goes with"],
+    );
+}
