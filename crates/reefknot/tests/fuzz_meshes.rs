@@ -2,6 +2,10 @@
 
 #[path = "../examples/fuzz_meshes/cases.rs"]
 mod cases;
+#[path = "../examples/fuzz/choices.rs"]
+mod choices;
+#[path = "../examples/fuzz/guard.rs"]
+mod guard;
 #[path = "../examples/fuzz_meshes/mutate.rs"]
 mod mutate;
 #[path = "../examples/fuzz_meshes/seeds.rs"]

@@ -2,6 +2,10 @@
 
 #[path = "../examples/fuzz_scenes/cases.rs"]
 mod cases;
+#[path = "../examples/fuzz/choices.rs"]
+mod choices;
+#[path = "../examples/fuzz/guard.rs"]
+mod guard;
 #[path = "../examples/fuzz_scenes/mutate.rs"]
 mod mutate;
 #[path = "../examples/fuzz_scenes/seeds.rs"]

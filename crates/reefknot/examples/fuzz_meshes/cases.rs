@@ -1,29 +1,20 @@
 //! Reads mutated mesh files, and notes what must not happen.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reefknot::io::import::{ImportError, Imported, Place, import, import_points};
 use reefknot::machine;
 use reefknot::mesh::Mesh;
 
 use crate::mutate::{self, File};
-use crate::seeds;
+use crate::{guard, seeds};
 
 /// Cases that take longer than this hang, as far as a user can tell; nobody uses a debug build.
 const SLOW: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 1 });
 
-/// A case that takes this long is not waited for.
-const STUCK: Duration = Duration::from_secs(60);
-
 /// Longer messages than this bury what they say.
 const LONGEST_MESSAGE: usize = 600;
-
-/// The stack of the main thread where it is smallest.
-const STACK: usize = 1 << 20;
 
 /// What happened.
 #[derive(Debug, Default)]
@@ -91,63 +82,23 @@ impl Tally {
 /// # Errors
 /// If the thread that runs them cannot be started.
 pub(crate) fn run(first: u64, count: u64, seed: u64) -> std::io::Result<Tally> {
-    let message = Arc::new(Mutex::new(String::new()));
-    let recorder = message.clone();
-    let previous = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        let mut first = recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.is_empty() {
-            *first = info.to_string();
-        }
-    }));
-    let current = Arc::new((AtomicU64::new(first), Mutex::new(Instant::now())));
-    let watched = current.clone();
-    std::thread::spawn(move || watch(&watched));
-    let worker = std::thread::Builder::new()
-        .stack_size(STACK)
-        .spawn(move || {
-            let seeds = seeds::seeds();
-            let mut tally = Tally::default();
-            for case in first..first + count {
-                let file = mutate::file(&seeds, seed, case);
-                current.0.store(case, Ordering::Relaxed);
-                let start = Instant::now();
-                *current.1.lock().unwrap_or_else(PoisonError::into_inner) = start;
-                let result = catch_unwind(AssertUnwindSafe(|| one(case, &file, &mut tally)));
-                let taken = start.elapsed();
-                tally.cases += 1;
-                if taken > tally.slowest {
-                    (tally.slowest, tally.slowest_case) = (taken, case);
-                }
-                if result.is_err() {
-                    tally.panics += 1;
-                    let mut message = message.lock().unwrap_or_else(PoisonError::into_inner);
-                    let what = std::mem::take(&mut *message);
-                    tally.find("panic", case, what, &file);
-                }
+    guard::run(|guard| {
+        let seeds = seeds::seeds();
+        let mut tally = Tally::default();
+        for case in first..first + count {
+            let file = mutate::file(&seeds, seed, case);
+            let (taken, panic) = guard.case(case, || one(case, &file, &mut tally));
+            tally.cases += 1;
+            if taken > tally.slowest {
+                (tally.slowest, tally.slowest_case) = (taken, case);
             }
-            current.0.store(u64::MAX, Ordering::Relaxed);
-            tally
-        })?;
-    let result = worker.join();
-    std::panic::set_hook(previous);
-    result.map_err(|_| std::io::Error::other("the fuzzer itself failed"))
-}
-
-/// Ends the program when a case does not end: nothing else can stop it.
-fn watch(current: &(AtomicU64, Mutex<Instant>)) {
-    loop {
-        std::thread::sleep(Duration::from_millis(500));
-        let case = current.0.load(Ordering::Relaxed);
-        if case == u64::MAX {
-            return;
+            if let Some(what) = panic {
+                tally.panics += 1;
+                tally.find("panic", case, what, &file);
+            }
         }
-        let start = *current.1.lock().unwrap_or_else(PoisonError::into_inner);
-        if start.elapsed() > STUCK {
-            eprintln!("case {case} does not end");
-            std::process::abort();
-        }
-    }
+        tally
+    })
 }
 
 /// Reads a file as a scene would.

@@ -1,9 +1,6 @@
 //! Reads, builds and steps mutated scenes, and notes what must not happen.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reefknot::check;
 use reefknot::integrate::{self, Scratch, Step};
@@ -14,13 +11,10 @@ use reefknot::scene::problem::Problems;
 use reefknot::scene::{Scene, SceneRequest};
 use reefknot::state::State;
 
-use crate::{mutate, seeds};
+use crate::{guard, mutate, seeds};
 
 /// Cases that take longer than this hang, as far as a user can tell; nobody uses a debug build.
 pub(crate) const SLOW: Duration = Duration::from_secs(if cfg!(debug_assertions) { 40 } else { 2 });
-
-/// A case that takes this long is not waited for.
-const STUCK: Duration = Duration::from_secs(60);
 
 /// Longer reports than this bury what they say.
 const LONGEST_REPORT: usize = 40_000;
@@ -38,9 +32,6 @@ const MOST_NODES: usize = 20_000;
 
 /// Scenes of at most [`MAX_VERTICES`] that need more memory than this in all hold on to something (bytes).
 const MOST_MEMORY: u64 = 2 << 30;
-
-/// The stack of the main thread where it is smallest.
-const STACK: usize = 1 << 20;
 
 /// What happened.
 #[derive(Debug, Default)]
@@ -123,77 +114,37 @@ impl Tally {
 /// # Errors
 /// If the thread that runs them cannot be started.
 pub(crate) fn run(first: u64, count: u64, seed: u64) -> std::io::Result<Tally> {
-    let message = Arc::new(Mutex::new(String::new()));
-    let recorder = message.clone();
-    let previous = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        let mut first = recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.is_empty() {
-            *first = info.to_string();
-        }
-    }));
     let folder = tempfile::tempdir()?;
     for (name, text) in seeds::FILES {
         std::fs::write(folder.path().join(name), text)?;
     }
-    let current = Arc::new((AtomicU64::new(first), Mutex::new(Instant::now())));
-    let watched = current.clone();
-    std::thread::spawn(move || watch(&watched));
-    let worker = std::thread::Builder::new()
-        .stack_size(STACK)
-        .spawn(move || {
-            let seeds = seeds::seeds();
-            let mut tally = Tally::default();
-            for seed in &seeds {
-                tally.seeds.push((seed.name.clone(), 0, 0));
-            }
-            for case in first..first + count {
-                let (mut request, start_from) = mutate::request(&seeds, seed, case);
-                request.folder = folder.path().to_path_buf();
-                let accepted = tally.accepted;
-                current.0.store(case, Ordering::Relaxed);
-                let start = Instant::now();
-                *current.1.lock().unwrap_or_else(PoisonError::into_inner) = start;
-                let result = catch_unwind(AssertUnwindSafe(|| one(case, &request, &mut tally)));
-                let taken = start.elapsed();
-                tally.cases += 1;
-                tally.seeds[start_from].1 += 1;
-                tally.seeds[start_from].2 += tally.accepted - accepted;
-                if taken > tally.slowest {
-                    (tally.slowest, tally.slowest_case) = (taken, case);
-                }
-                if taken > SLOW {
-                    tally.find("slow case", case, format!("{taken:.1?}"), &request);
-                }
-                if result.is_err() {
-                    tally.panics += 1;
-                    let mut message = message.lock().unwrap_or_else(PoisonError::into_inner);
-                    let what = std::mem::take(&mut *message);
-                    tally.find("panic", case, what, &request);
-                }
-            }
-            current.0.store(u64::MAX, Ordering::Relaxed);
-            tally
-        })?;
-    let result = worker.join();
-    std::panic::set_hook(previous);
-    result.map_err(|_| std::io::Error::other("the fuzzer itself failed"))
-}
-
-/// Ends the program when a case does not end: nothing else can stop it.
-fn watch(current: &(AtomicU64, Mutex<Instant>)) {
-    loop {
-        std::thread::sleep(Duration::from_millis(500));
-        let case = current.0.load(Ordering::Relaxed);
-        if case == u64::MAX {
-            return;
+    guard::run(|guard| {
+        let seeds = seeds::seeds();
+        let mut tally = Tally::default();
+        for seed in &seeds {
+            tally.seeds.push((seed.name.clone(), 0, 0));
         }
-        let start = *current.1.lock().unwrap_or_else(PoisonError::into_inner);
-        if start.elapsed() > STUCK {
-            eprintln!("case {case} does not end");
-            std::process::abort();
+        for case in first..first + count {
+            let (mut request, start_from) = mutate::request(&seeds, seed, case);
+            request.folder = folder.path().to_path_buf();
+            let accepted = tally.accepted;
+            let (taken, panic) = guard.case(case, || one(case, &request, &mut tally));
+            tally.cases += 1;
+            tally.seeds[start_from].1 += 1;
+            tally.seeds[start_from].2 += tally.accepted - accepted;
+            if taken > tally.slowest {
+                (tally.slowest, tally.slowest_case) = (taken, case);
+            }
+            if taken > SLOW {
+                tally.find("slow case", case, format!("{taken:.1?}"), &request);
+            }
+            if let Some(what) = panic {
+                tally.panics += 1;
+                tally.find("panic", case, what, &request);
+            }
         }
-    }
+        tally
+    })
 }
 
 /// Reads a scene, and goes on with it as a run would.

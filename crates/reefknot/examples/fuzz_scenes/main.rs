@@ -6,22 +6,23 @@
 //! at one again. With `FUZZ_SAMPLE=60` it also prints that many of the reports, and with `FUZZ_SEEDS=1` how many of the
 //! cases made from each scene were accepted.
 
+#[path = "../fuzz/arguments.rs"]
+mod arguments;
 mod cases;
+#[path = "../fuzz/choices.rs"]
+mod choices;
+#[path = "../fuzz/guard.rs"]
+mod guard;
 mod mutate;
 mod seeds;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let mut number = |default: u64| match arguments.next() {
-        Some(text) => text.parse::<u64>().map_err(|_| text),
-        None => Ok(default),
-    };
-    let (count, seed, first) = match (number(10_000), number(1), number(0)) {
-        (Ok(count), Ok(seed), Ok(first)) => (count, seed, first),
-        (Err(text), ..) | (_, Err(text), _) | (.., Err(text)) => {
-            eprintln!("`{text}` is no count: fuzz_scenes [COUNT] [SEED] [FIRST]");
+    let [count, seed, first] = match arguments::numbers("fuzz_scenes", 10_000) {
+        Ok(numbers) => numbers,
+        Err(message) => {
+            eprintln!("{message}");
             return ExitCode::from(2);
         }
     };
@@ -37,9 +38,7 @@ fn main() -> ExitCode {
         let what: String = what.chars().take(4_000).collect();
         eprintln!("== {kind} in case {case}\n{what}\n-- the scene\n{scene}\n");
     }
-    let sample = std::env::var("FUZZ_SAMPLE").ok();
-    let sample = sample.and_then(|text| text.parse().ok()).unwrap_or(0);
-    for report in tally.sample.iter().take(sample) {
+    for report in tally.sample.iter().take(arguments::sample()) {
         eprintln!("{report}\n");
     }
     if std::env::var("FUZZ_SEEDS").is_ok() {
