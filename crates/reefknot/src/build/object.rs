@@ -60,17 +60,11 @@ impl<'a> Builder<'a> {
             shape,
             order,
         } = prototype?;
-        let places = self.scale_and_place(&mut mesh, &item.value.placement, &who, &place)?;
-        self.refuse_vertices(
-            (places.poses.len() * mesh.points.len()) as f64,
-            &who,
-            &place,
-        )?;
-        self.vertices += places.poses.len() * mesh.points.len();
-        self.refuse_defects(&mesh, use_of(&item.value.kind), &who, &place)?;
+        let use_as = use_of(&item.value.kind);
+        let places = self.placed(&mut mesh, &item.value.placement, use_as, &who, &place)?;
         let (kind, mass) = self.kind(item, material?, &mesh, &place)?;
         let whole = places.copies_of(&mesh);
-        let smallest = smallest_length(&mesh, use_of(&item.value.kind));
+        let smallest = smallest_length(&mesh, use_as);
         self.refuse_far(&whole, smallest, &who, &item.place)?;
         let kind = match kind {
             Kind::Rigid(_, properties) => Kind::Rigid(exact(shape, &places), properties),
@@ -140,14 +134,7 @@ impl<'a> Builder<'a> {
             shape,
             order,
         } = prototype?;
-        let places = self.scale_and_place(&mut mesh, placement, &who, &place)?;
-        self.refuse_vertices(
-            (places.poses.len() * mesh.points.len()) as f64,
-            &who,
-            &place,
-        )?;
-        self.vertices += places.poses.len() * mesh.points.len();
-        self.refuse_defects(&mesh, Use::Collider, &who, &place)?;
+        let places = self.placed(&mut mesh, placement, Use::Collider, &who, &place)?;
         let whole = places.copies_of(&mesh);
         self.refuse_far(&whole, mesh.diagonal(), &who, &item.place)?;
         let center = vector(placement.position.map(|length| length.0));
@@ -171,20 +158,26 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Scales a mesh and says where its copies are put.
-    fn scale_and_place(
+    /// Scales a mesh and says where its copies are put, if it can be used so and there are not too many.
+    fn placed(
         &mut self,
         mesh: &mut Mesh,
         placement: &Placement,
-        name: &str,
+        use_as: Use,
+        who: &str,
         place: &Place,
     ) -> Option<Places> {
         let scale = vector(placement.scale.0);
         if scale != DVec3::ONE {
             mesh.points.iter_mut().for_each(|point| *point *= scale);
         }
-        self.refuse_size(mesh, name, place)?;
-        self.places(placement, mesh, name)
+        self.refuse_size(mesh, who, place)?;
+        let places = self.places(placement, mesh, who)?;
+        let vertices = places.poses.len() * mesh.points.len();
+        self.refuse_vertices(vertices as f64, who, place)?;
+        self.vertices += vertices;
+        self.refuse_defects(mesh, use_as, who, place)?;
+        Some(places)
     }
 
     fn shell(
