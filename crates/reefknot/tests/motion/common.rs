@@ -5,8 +5,10 @@ use std::path::Path;
 use glam::DVec3;
 use reefknot::integrate::{self, Scratch, Step};
 use reefknot::model::Model;
-use reefknot::scene::{Scene, SceneRequest};
+use reefknot::scene::Scene;
 use reefknot::state::State;
+
+pub(crate) use crate::read::read_in;
 
 pub(crate) const HEAD: &str = "
 time = { duration = \"1 s\", frame_rate = 10, substeps = 10 }
@@ -35,16 +37,6 @@ vertices = 6
 radius = [0.01, 0.002]
 material = \"stuff\"
 ";
-
-pub(crate) fn read_in(folder: &Path, text: &str) -> Scene {
-    let request = SceneRequest {
-        file: "scene.toml".into(),
-        text: text.into(),
-        folder: folder.into(),
-        ..SceneRequest::default()
-    };
-    Scene::read(&request).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
-}
 
 pub(crate) struct Simulation {
     pub(crate) scene: Scene,

@@ -15,3 +15,7 @@ mod same_bits;
 mod scripts;
 #[cfg(test)]
 mod sequences;
+
+#[cfg(test)]
+#[path = "../shared/read.rs"]
+mod read;

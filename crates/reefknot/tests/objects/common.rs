@@ -4,8 +4,9 @@ use std::path::Path;
 
 use glam::DVec3;
 use reefknot::model::{Model, Object};
-use reefknot::scene::{Scene, SceneRequest};
 use reefknot::state::State;
+
+pub(crate) use crate::read::read_in;
 
 /// A material for everything: 1000 kg/m³, as a shell 1 kg/m².
 pub(crate) const HEAD: &str = "
@@ -16,16 +17,6 @@ young = 1e6
 poisson = 0.3
 thickness = \"1 mm\"
 ";
-
-pub(crate) fn read_in(folder: &Path, text: &str) -> Scene {
-    let request = SceneRequest {
-        file: "scene.toml".into(),
-        text: text.into(),
-        folder: folder.into(),
-        ..SceneRequest::default()
-    };
-    Scene::read(&request).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
-}
 
 pub(crate) fn build_in(folder: &Path, text: &str) -> Model {
     let scene = read_in(folder, &format!("{HEAD}{text}"));

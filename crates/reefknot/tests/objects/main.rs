@@ -13,3 +13,7 @@ mod groups;
 mod mass;
 #[cfg(test)]
 mod placement;
+
+#[cfg(test)]
+#[path = "../shared/read.rs"]
+mod read;
