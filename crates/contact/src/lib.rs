@@ -2,10 +2,13 @@
 //!
 //! The system `A v = f` is kept by bodies ([`system`]); a body is a symmetric matrix of 3×3 blocks
 //! ([`block_sparse`]), factorized by a multifrontal Cholesky ([`cholesky`]) whose symbolic work
-//! ([`symbolic`]) and fill-reducing order ([`order`]) happen once per pattern.
+//! ([`symbolic`]) and fill-reducing order ([`order`]) happen once per pattern, or a batch of rods ([`banded`]),
+//! four at a time ([`lanes`]).
 
+pub mod banded;
 pub mod block_sparse;
 pub mod cholesky;
+pub mod lanes;
 pub mod order;
 pub mod symbolic;
 pub mod system;

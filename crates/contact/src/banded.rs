@@ -1,0 +1,467 @@
+//! Many small symmetric positive definite matrices with a narrow band, all of one shape: the system of a batch of rods.
+//!
+//! Elements of a rod couple three vertices in a row, so its matrix is a band and a Cholesky factorization without
+//! pivoting or fill is linear in its length. One such matrix has nothing to vectorize; so four are stored interleaved
+//! (a *group*) and factorized together, one in each lane of a vector register (see [`crate::lanes`]). The last group is
+//! filled up with identities.
+//!
+//! Unknowns of a rod in its public order: x₀ (3), θ₀, x₁ (3), θ₁, …, and θ of the last edge only if the rod is closed.
+//! A closed rod would couple its first unknowns with its last ones; inside, it is folded (0, n−1, 1, n−2, …), which
+//! about doubles the band instead. Callers see the public order only.
+//!
+//! Memory: `size × (bandwidth + 1)` numbers per rod for a matrix and as many for a factor; for an open rod
+//! 4 × 11 × 8 = 352 bytes per vertex each, for a closed one 4 × 19 × 8 = 608.
+
+use rayon::prelude::*;
+
+use crate::lanes::{LANES, Lanes, dispatch};
+
+mod kernel;
+#[cfg(test)]
+mod tests;
+
+/// Groups that one task works on. Groups do not depend on each other, so it changes no bits.
+const GROUPS: usize = 4;
+
+/// Where the entries of one matrix of a batch lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BandedLayout {
+    size: usize,
+    bandwidth: usize,
+    /// Row of each unknown; the unknown itself if nothing is permuted.
+    order: Option<Vec<u32>>,
+}
+
+impl BandedLayout {
+    /// A plain band: unknowns farther apart than `bandwidth` are not coupled.
+    #[must_use]
+    pub fn new(size: usize, bandwidth: usize) -> Self {
+        Self {
+            size,
+            bandwidth: bandwidth.min(size.saturating_sub(1)),
+            order: None,
+        }
+    }
+
+    /// The unknowns of one rod: 4n − 1 if it is open, 4n if it is closed.
+    #[must_use]
+    pub fn rod(vertices: usize, is_closed: bool) -> Self {
+        if !is_closed {
+            return Self::new((4 * vertices).saturating_sub(1), 10);
+        }
+        let order = folded_order(vertices);
+        let mut bandwidth = 0;
+        for vertex in 0..vertices {
+            let rows = (0..ELEMENT).map(|place| order[(4 * vertex + place) % (4 * vertices)]);
+            let (least, greatest) = rows.fold((u32::MAX, 0), |(least, greatest), row| {
+                (least.min(row), greatest.max(row))
+            });
+            bandwidth = bandwidth.max((greatest - least) as usize);
+        }
+        Self {
+            size: 4 * vertices,
+            bandwidth,
+            order: Some(order),
+        }
+    }
+
+    /// Number of unknowns.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// How far from the diagonal entries are, in rows.
+    #[must_use]
+    pub fn bandwidth(&self) -> usize {
+        self.bandwidth
+    }
+
+    /// The row of each unknown, if it is another than its number.
+    #[must_use]
+    pub fn order(&self) -> Option<&[u32]> {
+        self.order.as_deref()
+    }
+
+    /// Where the entry of two unknowns, at most `bandwidth` rows apart, lies in a group.
+    #[inline]
+    #[must_use]
+    pub fn entry(&self, one: usize, other: usize) -> usize {
+        self.entry_of_rows([self.row(one), self.row(other)])
+    }
+
+    /// The same, if their rows are known.
+    #[inline]
+    #[must_use]
+    pub fn entry_of_rows(&self, rows: [usize; 2]) -> usize {
+        let (column, row) = (rows[0].min(rows[1]), rows[0].max(rows[1]));
+        row * (self.bandwidth + 1) + (row - column)
+    }
+
+    /// The row of an unknown.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, unknown: usize) -> usize {
+        match &self.order {
+            Some(order) => order[unknown] as usize,
+            None => unknown,
+        }
+    }
+
+    /// Makes the matrices of a group diagonal, one value per unknown, matrix after matrix; where there are no values, a
+    /// matrix is the identity.
+    pub fn set_diagonal(&self, entries: &mut [Lanes], values: &[f64]) {
+        entries.fill(Lanes::default());
+        let count = values.len() / self.size.max(1);
+        if count < LANES {
+            for row in entries.chunks_exact_mut(self.bandwidth + 1) {
+                row[0].0[count..].fill(1.0);
+            }
+        }
+        self.add_diagonal(entries, values);
+    }
+
+    fn add_diagonal(&self, entries: &mut [Lanes], values: &[f64]) {
+        for (lane, of_matrix) in values.chunks_exact(self.size).enumerate() {
+            for (unknown, value) in of_matrix.iter().enumerate() {
+                entries[self.row(unknown) * (self.bandwidth + 1)].0[lane] += value;
+            }
+        }
+    }
+
+    /// Entries of one matrix.
+    fn entries(&self) -> usize {
+        self.size * (self.bandwidth + 1)
+    }
+
+    /// The vectors of up to four rods, by rows.
+    fn gather(&self, vectors: &[f64], rows: &mut [Lanes]) {
+        for (lane, vector) in vectors.chunks_exact(self.size).enumerate() {
+            for (unknown, value) in vector.iter().enumerate() {
+                rows[self.row(unknown)].0[lane] = *value;
+            }
+        }
+    }
+
+    fn scatter(&self, rows: &[Lanes], vectors: &mut [f64]) {
+        for (lane, vector) in vectors.chunks_exact_mut(self.size).enumerate() {
+            for (unknown, value) in vector.iter_mut().enumerate() {
+                *value = rows[self.row(unknown)].0[lane];
+            }
+        }
+    }
+}
+
+/// Unknowns that the elements at a vertex couple: three vertices and the two edges between them.
+const ELEMENT: usize = 11;
+
+/// The rows of the unknowns of a closed rod, folded so that both halves run side by side. Each position is followed by
+/// the twist of the edge that leads away from the fold; the twist across the fold comes first.
+fn folded_order(vertices: usize) -> Vec<u32> {
+    let mut order = vec![0; 4 * vertices];
+    let mut next = 0;
+    let mut place = |unknown: usize| {
+        order[unknown] = next;
+        next += 1;
+    };
+    if vertices > 0 {
+        place(4 * vertices - 1);
+    }
+    for step in 0..vertices {
+        let is_ahead = step % 2 == 0;
+        let vertex = match is_ahead {
+            true => step / 2,
+            false => vertices - 1 - step / 2,
+        };
+        (4 * vertex..4 * vertex + 3).for_each(&mut place);
+        // The two halves share the last edge, which the half that comes to it first has placed.
+        if step + 1 < vertices {
+            place(match is_ahead {
+                true => 4 * vertex + 3,
+                false => 4 * vertex - 1,
+            });
+        }
+    }
+    order
+}
+
+/// Symmetric matrices of one shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BandedBatch {
+    layout: BandedLayout,
+    count: usize,
+    /// Group after group, row after row of the lower half: the diagonal, then entries away from it.
+    entries: Vec<Lanes>,
+}
+
+impl BandedBatch {
+    /// `count` matrices of zeros.
+    #[must_use]
+    pub fn zeros(layout: BandedLayout, count: usize) -> Self {
+        let entries = vec![Lanes::default(); count.div_ceil(LANES) * layout.entries()];
+        let mut batch = Self {
+            layout,
+            count,
+            entries,
+        };
+        batch.fill_up();
+        batch
+    }
+
+    /// Sets all entries to zero.
+    pub fn clear(&mut self) {
+        let of_task = (GROUPS * self.layout.entries()).max(1);
+        self.entries
+            .par_chunks_mut(of_task)
+            .for_each(|entries| entries.fill(Lanes::default()));
+        self.fill_up();
+    }
+
+    /// Identities where the last group has no matrix.
+    fn fill_up(&mut self) {
+        let width = self.layout.bandwidth + 1;
+        let last = self.entries.len().saturating_sub(self.layout.entries());
+        if !self.count.is_multiple_of(LANES) {
+            for row in self.entries[last..].chunks_exact_mut(width) {
+                row[0].0[self.count % LANES..].fill(1.0);
+            }
+        }
+    }
+
+    /// Takes over the entries of a batch of the same layout and count.
+    pub fn copy_from(&mut self, other: &BandedBatch) {
+        let of_task = (GROUPS * self.layout.entries()).max(1);
+        let tasks = self.entries.par_chunks_mut(of_task);
+        tasks
+            .zip(other.entries.par_chunks(of_task))
+            .for_each(|(to, from)| to.copy_from_slice(from));
+    }
+
+    /// Number of degrees of freedom of all matrices.
+    #[must_use]
+    pub fn dofs(&self) -> usize {
+        self.count * self.layout.size
+    }
+
+    /// The shape of each matrix.
+    #[must_use]
+    pub fn layout(&self) -> &BandedLayout {
+        &self.layout
+    }
+
+    /// Number of matrices.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// For assembly: the entries of each group of four matrices, to be addressed by [`BandedLayout::entry`]. Add
+    /// nothing to lanes that have no matrix.
+    pub fn groups_mut(&mut self) -> impl IndexedParallelIterator<Item = &mut [Lanes]> {
+        let of_group = self.layout.entries().max(1);
+        self.entries.par_chunks_exact_mut(of_group)
+    }
+
+    /// The entry of two unknowns of a matrix; 0 outside the band.
+    #[must_use]
+    pub fn get(&self, matrix: usize, one: usize, other: usize) -> f64 {
+        match self.layout.row(one).abs_diff(self.layout.row(other)) > self.layout.bandwidth {
+            true => 0.0,
+            false => self.entries[self.place(matrix, one, other)].0[matrix % LANES],
+        }
+    }
+
+    /// Adds to the entry of two unknowns of a matrix, which lie inside the band, and to its mirror image.
+    pub fn add(&mut self, matrix: usize, one: usize, other: usize, value: f64) {
+        let place = self.place(matrix, one, other);
+        self.entries[place].0[matrix % LANES] += value;
+    }
+
+    fn place(&self, matrix: usize, one: usize, other: usize) -> usize {
+        matrix / LANES * self.layout.entries() + self.layout.entry(one, other)
+    }
+
+    /// Sets the diagonals, one value per unknown, matrix after matrix, and all other entries to zero: where assembly
+    /// begins.
+    pub fn set_diagonal(&mut self, values: &[f64]) {
+        let layout = self.layout.clone();
+        let of_values = (LANES * layout.size).max(1);
+        let groups = self.groups_mut().zip(values.par_chunks(of_values));
+        groups
+            .with_min_len(GROUPS)
+            .for_each(|(entries, values)| layout.set_diagonal(entries, values));
+    }
+
+    /// Adds to the diagonals; one value per unknown, matrix after matrix.
+    pub fn add_diagonal(&mut self, values: &[f64]) {
+        let layout = self.layout.clone();
+        let of_values = (LANES * layout.size).max(1);
+        let groups = self.groups_mut().zip(values.par_chunks(of_values));
+        groups
+            .with_min_len(GROUPS)
+            .for_each(|(entries, values)| layout.add_diagonal(entries, values));
+    }
+
+    /// Takes held unknowns out: their rows and columns become zero and their diagonal entries `diagonal`. One flag per
+    /// unknown, matrix after matrix.
+    pub fn isolate(&mut self, held: &[bool], diagonal: f64) {
+        let layout = self.layout.clone();
+        let (width, of_flags) = (layout.bandwidth + 1, (LANES * layout.size).max(1));
+        let groups = self.groups_mut().zip(held.par_chunks(of_flags));
+        groups.with_min_len(GROUPS).for_each(|(entries, held)| {
+            for unknown in (0..held.len()).filter(|unknown| held[*unknown]) {
+                let (lane, row) = (unknown / layout.size, layout.row(unknown % layout.size));
+                for entry in &mut entries[row * width..(row + 1) * width] {
+                    entry.0[lane] = 0.0;
+                }
+                for below in row + 1..layout.size.min(row + width) {
+                    entries[below * width + (below - row)].0[lane] = 0.0;
+                }
+                entries[row * width].0[lane] = diagonal;
+            }
+        });
+    }
+
+    /// y = A x for every matrix; vectors lie one after the other.
+    pub fn multiply(&self, x: &[f64], y: &mut [f64]) {
+        let layout = &self.layout;
+        let of_vectors = (GROUPS * LANES * layout.size).max(1);
+        let tasks = x.par_chunks(of_vectors).zip(y.par_chunks_mut(of_vectors));
+        let of_matrices = (GROUPS * layout.entries()).max(1);
+        let tasks = tasks.zip(self.entries.par_chunks(of_matrices));
+        tasks.for_each(|((x, y), entries)| {
+            let mut buffers = [vec![Lanes::default(); layout.size], Vec::new()];
+            let vectors = x.chunks(LANES * layout.size);
+            let vectors = vectors.zip(y.chunks_mut(LANES * layout.size));
+            for (matrix, (x, y)) in entries.chunks_exact(layout.entries()).zip(vectors) {
+                let [input, output] = &mut buffers;
+                layout.gather(x, input);
+                output.clear();
+                output.resize(layout.size, Lanes::default());
+                dispatch(kernel::Multiply {
+                    matrix,
+                    bandwidth: layout.bandwidth,
+                    input,
+                    output,
+                });
+                layout.scatter(output, y);
+            }
+        });
+    }
+}
+
+/// A matrix that has no Cholesky factor: not positive definite, or not finite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the matrix of rod {rod} is not positive definite and finite at its unknown {unknown}")]
+pub struct NotPositiveDefinite {
+    /// Which matrix of the batch.
+    pub rod: usize,
+    /// The unknown whose pivot is not positive, in public order.
+    pub unknown: usize,
+}
+
+/// The Cholesky factors A = L Lᵀ of a batch.
+#[derive(Clone, Debug)]
+pub struct BandedFactor {
+    layout: BandedLayout,
+    count: usize,
+    /// L as in [`BandedBatch`], with the inverses of its diagonal.
+    entries: Vec<Lanes>,
+}
+
+impl BandedFactor {
+    /// Room for the factors of `count` matrices. Before [`BandedFactor::factorize`] they are of no use.
+    #[must_use]
+    pub fn new(layout: BandedLayout, count: usize) -> Self {
+        let entries = vec![Lanes::default(); count.div_ceil(LANES) * layout.entries()];
+        Self {
+            layout,
+            count,
+            entries,
+        }
+    }
+
+    /// Number of degrees of freedom of all matrices.
+    #[must_use]
+    pub fn dofs(&self) -> usize {
+        self.count * self.layout.size
+    }
+
+    /// Factorizes matrices of the layout and count that this was made for.
+    ///
+    /// # Errors
+    /// If one of them is not positive definite or not finite: the first such rod. The factors of the others are usable.
+    pub fn factorize(&mut self, batch: &BandedBatch) -> Result<(), NotPositiveDefinite> {
+        let layout = &self.layout;
+        let of_group = layout.entries().max(1);
+        let factorize = |(group, (factor, matrix)): (usize, (&mut [Lanes], &[Lanes]))| {
+            dispatch(kernel::Factorize {
+                matrix,
+                factor,
+                bandwidth: layout.bandwidth,
+            });
+            failure(layout, factor).map(|(lane, unknown)| NotPositiveDefinite {
+                rod: group * LANES + lane,
+                unknown,
+            })
+        };
+        let factors = self.entries.par_chunks_exact_mut(of_group);
+        let groups = factors.zip(batch.entries.par_chunks_exact(of_group));
+        let failures: Vec<Option<NotPositiveDefinite>> = groups
+            .enumerate()
+            .with_min_len(GROUPS)
+            .map(factorize)
+            .collect();
+        match failures.into_iter().flatten().next() {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
+    }
+
+    /// Replaces right-hand sides b, one after the other, by A⁻¹ b.
+    pub fn solve_in_place(&self, vectors: &mut [f64]) {
+        let layout = &self.layout;
+        let of_vectors = (GROUPS * LANES * layout.size).max(1);
+        let of_factors = (GROUPS * layout.entries()).max(1);
+        let tasks = vectors.par_chunks_mut(of_vectors);
+        let tasks = tasks.zip(self.entries.par_chunks(of_factors));
+        tasks.for_each(|(vectors, factors)| {
+            let mut rows = vec![Lanes::default(); layout.size];
+            let vectors = vectors.chunks_mut(LANES * layout.size);
+            for (factor, vectors) in factors.chunks_exact(layout.entries()).zip(vectors) {
+                layout.gather(vectors, &mut rows);
+                dispatch(kernel::Solve {
+                    factor,
+                    bandwidth: layout.bandwidth,
+                    rows: &mut rows,
+                });
+                layout.scatter(&rows, vectors);
+            }
+        });
+    }
+
+    /// Number of matrices.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+}
+
+/// The first lane of a factorized group whose pivots are not all positive and finite, and the unknown of the first such
+/// pivot. The inverse of the root of a pivot is positive and finite exactly then, and what is not a number spreads to
+/// later rows only.
+fn failure(layout: &BandedLayout, factor: &[Lanes]) -> Option<(usize, usize)> {
+    let is_good = |inverse: f64| inverse > 0.0 && inverse < f64::INFINITY;
+    let rows = factor.chunks_exact(layout.bandwidth + 1);
+    let are_good = rows.map(|row| row[0].0.iter().all(|inverse| is_good(*inverse)));
+    // All rows are looked at, because a branch for each costs more.
+    if are_good.fold(true, |all, good| all & good) {
+        return None;
+    }
+    (0..LANES).find_map(|lane| {
+        let mut rows = factor.chunks_exact(layout.bandwidth + 1);
+        let row = rows.position(|row| !is_good(row[0].0[lane]))?;
+        let unknown = (0..layout.size).find(|unknown| layout.row(*unknown) == row)?;
+        Some((lane, unknown))
+    })
+}
