@@ -16,7 +16,7 @@ use glam::{DMat3, DVec3};
 use std::f64::consts::{PI, TAU};
 
 /// A triangle below this part of its rest area has no normal to speak of, and its hinges rest.
-const COLLAPSED: f64 = 1e-9;
+pub(super) const COLLAPSED: f64 = 1e-9;
 
 /// A hinge that has no angle at rest, because a triangle has no area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,14 +85,7 @@ impl Hinges {
 
     /// θ − θ̄, taken around the shorter way, so that it is continuous where θ jumps from π to −π.
     fn bend(&self, element: usize, shape: &Shape) -> f64 {
-        let difference = shape.angle() - self.rest_angle[element];
-        if difference > PI {
-            difference - TAU
-        } else if difference < -PI {
-            difference + TAU
-        } else {
-            difference
-        }
+        shorter_way(shape.angle() - self.rest_angle[element])
     }
 
     /// ∇k(θ − θ̄)², from the bend θ − θ̄ and ∇θ.
@@ -175,7 +168,7 @@ struct Face {
 }
 
 /// A hinge where it is now.
-struct Shape {
+pub(super) struct Shape {
     /// Unit vector along the edge.
     axis: DVec3,
     /// Length of the edge (m).
@@ -189,7 +182,7 @@ const SIGNS: [f64; 2] = [1.0, -1.0];
 
 impl Shape {
     /// None if a triangle has an area of at most half of `collapsed`.
-    fn new(x: &[DVec3; 4], collapsed: f64) -> Option<Self> {
+    pub(super) fn new(x: &[DVec3; 4], collapsed: f64) -> Option<Self> {
         let edge = x[1] - x[0];
         let length = edge.length();
         let axis = edge / length;
@@ -212,7 +205,7 @@ impl Shape {
         })
     }
 
-    fn angle(&self) -> f64 {
+    pub(super) fn angle(&self) -> f64 {
         let [first, second] = &self.faces;
         let sine = self.axis.dot(first.normal.cross(second.normal));
         sine.atan2(-first.normal.dot(second.normal))
@@ -220,7 +213,7 @@ impl Shape {
 
     /// ∇θ (Tamstorf and Grinspun, Discrete bending forces and their Jacobians, 2013): an opposite node turns
     /// its face by 1/height, and the ends of the edge balance it as a lever.
-    fn angle_gradient(&self) -> [DVec3; 4] {
+    pub(super) fn angle_gradient(&self) -> [DVec3; 4] {
         let [first, second] =
             [0, 1].map(|side| self.faces[side].normal * (SIGNS[side] / self.faces[side].height));
         let [foot, other_foot] = [0, 1].map(|side| self.faces[side].foot);
@@ -239,7 +232,7 @@ impl Shape {
     /// ∂²θ/∂a∂a = −N/h²,  ∂²θ/∂a∂e = sN/h² − ênᵀ/(h|e|),
     /// ∂²θ/∂e∂e = −s²N/h² + s(nêᵀ + ênᵀ)/(h|e|) − N/(2|e|²),
     /// where the last term is the symmetric half of nmᵀ: the other half is the same for both faces and cancels.
-    fn angle_hessian(&self) -> Blocks<4> {
+    pub(super) fn angle_hessian(&self) -> Blocks<4> {
         let mut blocks = [[DMat3::ZERO; 4]; 4];
         for side in 0..2 {
             let Face {
@@ -274,8 +267,19 @@ impl Shape {
     }
 }
 
+/// A difference of two angles, each in [−π, π], taken around the shorter way.
+pub(super) fn shorter_way(difference: f64) -> f64 {
+    if difference > PI {
+        difference - TAU
+    } else if difference < -PI {
+        difference + TAU
+    } else {
+        difference
+    }
+}
+
 /// a bᵀ.
-fn outer(a: DVec3, b: DVec3) -> DMat3 {
+pub(super) fn outer(a: DVec3, b: DVec3) -> DMat3 {
     DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 

@@ -2,10 +2,17 @@
 //!
 //! A file is its formula: parameters as arrays over elements, then value, gradient and Hessian of one element.
 
+pub mod affine;
 pub mod assemble;
 pub mod hinge;
+pub mod isotropic;
 pub mod linearize;
 pub mod membrane;
+pub mod plate;
+pub mod principal;
+pub mod rod;
+pub mod solid;
+pub mod spring;
 pub mod wind;
 
 #[cfg(test)]
