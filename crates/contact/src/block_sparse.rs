@@ -120,26 +120,38 @@ impl BlockSparse {
         }
     }
 
-    /// Cuts the marked nodes off: their rows and columns become those of `scale` times the
+    /// Cuts the marked unknowns off: their rows and columns become those of `scale` times the
     /// identity, and the pattern stays. A `scale` of the size of the other diagonal entries keeps
-    /// the matrix well conditioned. One pass over all slots, whatever the number of nodes.
+    /// the matrix well conditioned. One pass over all slots, however many are marked.
     ///
     /// # Panics
-    /// If `mask` does not have one entry per node.
+    /// If `mask` does not have three entries per node.
     pub fn isolate(&mut self, mask: &[bool], scale: f64) {
-        assert_eq!(mask.len(), self.pattern.nodes());
-        for column in 0..mask.len() {
+        assert_eq!(mask.len(), 3 * self.pattern.nodes());
+        let kept = |node: usize| {
+            let part = |axis: usize| f64::from(u8::from(!mask[3 * node + axis]));
+            DVec3::new(part(0), part(1), part(2))
+        };
+        for column in 0..self.pattern.nodes() {
             let slots = self.pattern.column(column);
-            if mask[column] {
-                self.values[slots.clone()].fill(DMat3::ZERO);
-                self.values[slots.start] = DMat3::from_diagonal(DVec3::splat(scale));
-                continue;
-            }
-            for slot in slots {
-                if mask[self.pattern.rows[slot] as usize] {
-                    self.values[slot] = DMat3::ZERO;
+            let of_column = kept(column);
+            for slot in slots.clone() {
+                let of_row = kept(self.pattern.rows[slot] as usize);
+                if of_row + of_column == DVec3::splat(2.0) {
+                    continue;
                 }
+                let block = &self.values[slot];
+                // Chosen, not multiplied: what is cut off may be no number.
+                let entry = |row: usize, column: usize| match of_row[row] * of_column[column] == 0.0
+                {
+                    true => 0.0,
+                    false => block.col(column)[row],
+                };
+                let column_of = |c: usize| DVec3::new(entry(0, c), entry(1, c), entry(2, c));
+                self.values[slot] = DMat3::from_cols(column_of(0), column_of(1), column_of(2));
             }
+            let cut = DVec3::ONE - of_column;
+            self.values[slots.start] += DMat3::from_diagonal(cut * scale);
         }
     }
 }
@@ -235,17 +247,18 @@ pub(crate) mod tests {
 
         #[test]
         fn isolate_makes_identity_rows(
-            mask in prop::collection::vec(any::<bool>(), 1..12),
+            mask in prop::collection::vec(any::<[bool; 3]>(), 1..12),
             pairs in prop::collection::vec((0u32..12, 0u32..12), 0..40),
             seed: u64,
         ) {
             let mut matrix = random(mask.len(), &pairs, seed);
             let before = dense(&matrix);
-            matrix.isolate(&mask, 2.5);
+            let mask = mask.as_flattened();
+            matrix.isolate(mask, 2.5);
             let after = dense(&matrix);
             for i in 0..before.len() {
                 for j in 0..before.len() {
-                    let cut = mask[i / 3] || mask[j / 3];
+                    let cut = mask[i] || mask[j];
                     let wanted = if i == j { 2.5 } else { 0.0 };
                     prop_assert_eq!(after[i][j], if cut { wanted } else { before[i][j] });
                 }

@@ -8,7 +8,6 @@
 
 use std::sync::Arc;
 
-use faer::Par;
 use glam::DMat3;
 use rayon::prelude::*;
 
@@ -16,6 +15,7 @@ use crate::block_sparse::BlockSparse;
 use crate::cholesky::front::{Front, Pool, Task, zeros};
 pub use crate::symbolic::Symbolic;
 
+mod dense;
 mod front;
 mod solve;
 
@@ -27,6 +27,14 @@ pub enum FactorError {
     NotPositiveDefinite {
         /// The node whose pivot it is.
         node: usize,
+    },
+    /// A pivot of a rod is not positive, or no number.
+    #[error("the matrix of rod {rod} is not positive definite and finite at its unknown {unknown}")]
+    NotPositiveDefiniteRod {
+        /// The rod in its batch.
+        rod: usize,
+        /// The unknown of the rod: three of each vertex, then the twist of the edge after it.
+        unknown: usize,
     },
     /// An entry of the matrix is not a finite number.
     #[error("the matrix is not finite between nodes {row} and {column}")]
@@ -40,13 +48,6 @@ pub enum FactorError {
     #[error("out of memory")]
     OutOfMemory,
 }
-
-/// Threads for the dense kernels of a front that has no other to run beside. Constant, so that the
-/// bits do not depend on the machine.
-const LONE_FRONT: Par = Par::Rayon(match std::num::NonZeroUsize::new(2) {
-    Some(degree) => degree,
-    None => std::num::NonZeroUsize::MIN,
-});
 
 /// The factor of one body, with all buffers kept between steps.
 #[derive(Debug)]
@@ -99,16 +100,13 @@ impl Factor {
         assert_eq!(matrix.pattern().nodes(), symbolic.nodes());
         assert_eq!(matrix.values.len(), symbolic.blocks);
         check_finite(matrix)?;
-        for stage in &symbolic.stages {
+        for (index, stage) in symbolic.stages.iter().enumerate() {
             let tasks = &symbolic.tasks[stage.clone()];
             let Some(first) = tasks.first().map(|t| t.start) else {
                 continue;
             };
-            let par = if tasks.len() == 1 {
-                LONE_FRONT
-            } else {
-                Par::Seq
-            };
+            // Above the subtrees there are too few fronts for all threads.
+            let is_shared = index > 0;
             let (done, rest) = self.fronts.split_at_mut(first);
             let fronts = parts(rest, tasks.iter().map(|t| t.len()));
             let pools = &mut self.pools[stage.clone()];
@@ -119,7 +117,7 @@ impl Factor {
                 let mut task_run = Task {
                     symbolic,
                     matrix,
-                    par,
+                    is_shared,
                     first,
                     done,
                     fronts,
@@ -143,7 +141,7 @@ impl Factor {
 }
 
 /// Cuts a slice into consecutive parts; what is left over is dropped.
-pub(crate) fn parts<T>(slice: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+pub fn parts<T>(slice: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
     let mut rest = slice;
     let mut parts = Vec::new();
     for length in lengths {
@@ -260,8 +258,8 @@ mod tests {
             assert_eq!(factor.factorize(&matrix), Err(wanted));
         }
         let mut matrix = good.clone();
-        let mut mask = vec![false; 900];
-        mask[450] = true;
+        let mut mask = vec![false; 2700];
+        mask[1350..1353].fill(true);
         matrix.isolate(&mask, -1.0);
         let wanted = FactorError::NotPositiveDefinite { node: 450 };
         assert_eq!(factor.factorize(&matrix), Err(wanted));

@@ -1,86 +1,98 @@
 //! The certificate of a step, computed from the problem and the accepted motion, never by the
 //! solver.
 
-use glam::DVec3;
+use std::ops::Range;
 
-use crate::energy::total_value;
-use crate::integrate::{Scratch, Step};
-use crate::model::Model;
-use crate::report::{Energies, Phases, StepReport};
-use crate::state::{State, flat};
+use glam::DVec3;
+use rayon::prelude::*;
+
+use crate::energy::linearize::Problem;
+use crate::energy::{CHUNK, sum_in_chunks};
+use crate::integrate::{Scratch, Step, Taken};
+use crate::model::{Body, Elements, Model, Trial};
+use crate::report::{Energies, StepReport};
+use crate::state::State;
+
+/// A momentum error that is surely below this (m) is reported by its bound, which costs no solve.
+const NEGLIGIBLE: f64 = 1e-9;
 
 /// Kinetic, elastic and gravity energy of a state (J).
 #[must_use]
 pub fn energies(model: &Model, state: &State) -> Energies {
-    let mut energies = Energies::default();
-    for (mass, velocity) in model.masses.iter().zip(&state.velocities) {
-        energies.kinetic += 0.5 * mass * velocity.length_squared();
-    }
-    for (mass, position) in model.masses.iter().zip(&state.positions) {
-        energies.gravity -= mass * model.gravity.dot(*position);
-    }
-    for body in &model.bodies {
-        let positions = &state.positions[body.nodes.clone()];
-        energies.elastic += total_value(&body.shell.membrane, positions);
-        energies.elastic += total_value(&body.shell.hinges, positions);
-    }
-    energies
+    let time = model.clock.time(state.step);
+    energies_with(model, state, model.tie_energy(state, time))
 }
 
-/// Grades the step from `from` to `to` and packs it up.
-pub(crate) fn certify(
-    model: &Model,
-    from: &State,
-    to: State,
-    scratch: &Scratch,
-    held: &[bool],
-) -> Step {
-    let h = model.clock.h();
-    // ρ = A v − f: on free nodes an error, on held ones the impulse that holds them.
-    let mut residual = vec![0.0; 3 * model.masses.len()];
-    scratch
-        .system
-        .multiply(&flat(&to.velocities), &mut residual);
-    for (rho, f) in residual.iter_mut().zip(flat(&scratch.impulse)) {
-        *rho -= f;
+/// The same, if it is known what the ties have.
+fn energies_with(model: &Model, state: &State, ties: f64) -> Energies {
+    let gravity = |node: usize| model.weights[node] * model.gravity.dot(state.positions[node]);
+    let turns = vec![0.0; model.edges()];
+    let trial = Trial::start(state, &turns);
+    let elastic = model.bodies.iter().map(|body| body.elastic_energy(&trial));
+    Energies {
+        kinetic: kinetic_energy(model, state),
+        elastic: elastic.sum::<f64>() + ties,
+        gravity: -sum_in_chunks(model.weights.len(), gravity),
+        ..Energies::default()
     }
-    let pin_forces: Vec<(usize, DVec3)> = (0..held.len())
-        .filter(|node| held[*node])
-        .map(|node| (node, DVec3::from_slice(&residual[3 * node..]) / h))
-        .collect();
-    for (node, _) in &pin_forces {
-        residual[3 * node..3 * node + 3].fill(0.0);
-    }
-    scratch.factor.solve_in_place(&mut residual);
-    let momentum_error = residual
-        .chunks_exact(3)
-        .map(|error| h * DVec3::from_slice(error).length())
-        .fold(0.0, f64::max);
+}
 
-    let energy_j = balance(model, from, &to, scratch, &pin_forces);
-    let max_stretch = model
-        .bodies
-        .iter()
-        .map(|body| {
-            let positions = &to.positions[body.nodes.clone()];
-            body.shell.membrane.max_stretch(positions)
-        })
-        .fold(0.0, f64::max);
+fn kinetic_energy(model: &Model, state: &State) -> f64 {
+    let of_node = |node: usize| 0.5 * model.masses[node] * state.velocities[node].length_squared();
+    let of_edge = |edge: usize| 0.5 * model.twist_inertias[edge] * state.spins[edge].powi(2);
+    sum_in_chunks(model.masses.len(), of_node) + sum_in_chunks(model.twist_inertias.len(), of_edge)
+}
+
+/// Grades a step and packs it up.
+pub(crate) fn certify(problem: &Problem<'_>, taken: &mut Taken, scratch: &Scratch) -> Step {
+    let (model, h) = (problem.model, problem.h());
+    let unknowns = &model.unknowns;
+    let energy_j = balance(problem, taken, scratch);
+    let (to, residual) = (std::mem::take(&mut taken.to), &mut taken.residual);
+    let is_held = &problem.held.is_held;
+    let pin_force = |(node, _): &(usize, DVec3)| {
+        let offset = unknowns.node_offset[*node];
+        let along = |axis: usize| match is_held[offset + axis] {
+            true => residual[offset + axis] / h,
+            false => 0.0,
+        };
+        (*node, DVec3::new(along(0), along(1), along(2)))
+    };
+    let pin_forces: Vec<(usize, DVec3)> = problem.held.targets.iter().map(pin_force).collect();
+    let residuals = residual.par_iter_mut().zip(is_held);
+    residuals.with_min_len(CHUNK).for_each(|(rho, is_held)| {
+        if *is_held {
+            *rho = 0.0;
+        }
+    });
+    // How far each point is from where the forces would put it; one that solves nothing has no error.
+    let error = taken.solves.then(|| {
+        let bound = h * momentum_bound(model, residual, scratch);
+        if bound <= NEGLIGIBLE {
+            return bound;
+        }
+        scratch
+            .factor
+            .solve_in_place(&scratch.held_system, residual);
+        h * unknowns.largest_at_nodes(residual)
+    });
+    let stretches = model.bodies.iter().map(|body| body.max_stretch(&to));
     let report = StepReport {
         step: to.step,
-        time: model.clock.time(to.step),
+        time: problem.span.end,
         contacts: 0,
-        iterations: 0,
+        iterations: taken.iterations,
+        halvings: 0,
         intersections: None,
         min_gap_m: None,
         contact_error_m: None,
-        momentum_error_m: Some(momentum_error),
-        nonlinear_error_m: None,
-        max_stretch,
+        momentum_error_m: error,
+        nonlinear_error_m: error.filter(|_| taken.is_nonlinear),
+        max_stretch: stretches.fold(0.0, f64::max),
         energy_j,
         wall_s: 0.0,
         cpu_s: None,
-        phases_s: Phases::default(),
+        phases_s: taken.phases,
     };
     Step {
         to,
@@ -89,57 +101,125 @@ pub(crate) fn certify(
     }
 }
 
-/// Energies after the step, and what flowed during it. Multiplying A v = f + r by v gives each
-/// term; the numerical loss of implicit Euler is ½ Δvᵀ M Δv and what the linearised elastic force
-/// does beyond the change of the elastic energy.
-fn balance(
-    model: &Model,
-    from: &State,
-    to: &State,
-    scratch: &Scratch,
-    pin_forces: &[(usize, DVec3)],
-) -> Energies {
-    let h = model.clock.h();
-    let mut after = energies(model, to);
-    let (mut elastic_before, mut elastic_work) = (0.0, 0.0);
-    for (index, body) in model.bodies.iter().enumerate() {
-        let nodes = body.nodes.clone();
-        let (v, mass) = (&to.velocities[nodes.clone()], &model.masses[nodes.clone()]);
-        let gradient = &scratch.gradient[nodes.clone()];
-        let (membrane, hinges) = (&scratch.membranes[index], &scratch.hinges[index]);
-        elastic_before += membrane.energy() + hinges.energy();
-        let (stretch, bend) = (membrane.quadratic_form(v), hinges.quadratic_form(v));
-        elastic_work += h * gradient.iter().zip(v).map(|(g, v)| g.dot(*v)).sum::<f64>();
-        elastic_work += h * h * (stretch + bend);
-        let material = &body.shell.material;
-        let drag: f64 = mass
-            .iter()
-            .zip(v)
-            .map(|(m, v)| m * v.length_squared())
-            .sum();
-        after.viscous += h
-            * (material.membrane_damping * stretch
-                + material.bending_damping * bend
-                + material.mass_damping * drag);
-        if model.wind.is_some() {
-            let wind = &scratch.winds[index];
-            let push = wind.force.iter().zip(&wind.damping).zip(v);
-            after.work += h * push.map(|((f, d), v)| v.dot(*f - *d * *v)).sum::<f64>();
+/// A bound of max ‖(A⁻¹ρ)ⱼ‖ over the nodes that needs no solve (m/s). K and C are positive semidefinite, so A ⪰ M and
+/// mⱼ ‖(A⁻¹ρ)ⱼ‖² ≤ ρᵀA⁻¹MA⁻¹ρ ≤ ρᵀM⁻¹ρ, where M is the inertia in A; for every rod and every other body by itself if
+/// nothing ties them.
+fn momentum_bound(model: &Model, residual: &[f64], scratch: &Scratch) -> f64 {
+    let sum = |dofs: Range<usize>| -> f64 {
+        let entries = residual[dofs.clone()].iter().zip(&scratch.inertia[dofs]);
+        entries.map(|(rho, inertia)| rho * rho / inertia).sum()
+    };
+    let total = |dofs: Range<usize>| {
+        let (first, count) = (dofs.start, dofs.len().div_ceil(CHUNK));
+        sum_in_chunks(count, |chunk| {
+            let start = first + chunk * CHUNK;
+            sum(start..dofs.end.min(start + CHUNK))
+        })
+    };
+    // Not `max`, which passes over what is no number.
+    let larger = |most: f64, bound: f64| if bound <= most { most } else { bound };
+    let of_body = |body: &Body| {
+        let masses = body.nodes.clone().map(|node| model.masses[node]);
+        let least = masses.fold(f64::INFINITY, f64::min);
+        let most = match (&body.elements, scratch.ties.is_empty()) {
+            (_, false) => total(0..residual.len()),
+            (Elements::Blocks(_), true) => total(body.dofs.clone()),
+            (Elements::Rods(rods), true) => {
+                let (first, size) = (body.dofs.start, rods.batch.shape().unknowns());
+                let of_rod = |rod: usize| sum(first + rod * size..first + (rod + 1) * size);
+                let rods = (0..rods.batch.shape().count).into_par_iter();
+                let sums: Vec<f64> = rods.map(of_rod).collect();
+                sums.into_iter().fold(0.0, larger)
+            }
+        };
+        (most / least).sqrt()
+    };
+    model.bodies.iter().map(of_body).fold(0.0, larger)
+}
+
+/// Energies after the step, and what flowed during it. Multiplying the equations of the step, M (v − v₀) + hα M v + hC v − h F +
+/// h G = ρ, by v gives each term, whatever the elastic force −G that the method takes; the numerical loss is what h G v and
+/// M (v − v₀) v have beyond the changes of elastic and kinetic energy.
+fn balance(problem: &Problem<'_>, taken: &Taken, scratch: &Scratch) -> Energies {
+    let (model, from, to) = (problem.model, problem.from, &taken.to);
+    let (h, unknowns, v) = (problem.h(), &model.unknowns, &taken.velocities);
+    let dot =
+        |a: &[f64], b: &[f64]| sum_in_chunks(a.len().min(b.len()), |place| a[place] * b[place]);
+    let tie_energy =
+        |positions: &[DVec3]| -> f64 { scratch.ties.iter().map(|tie| tie.value(positions)).sum() };
+    let mut after = energies_with(model, to, tie_energy(&to.positions));
+    // Ties that were told to change before anything moved.
+    let told = tie_energy(&from.positions) - model.tie_energy(from, problem.span.begin);
+
+    // hC v, of the velocities that it was taken at.
+    let mut drag = Vec::new();
+    match (&taken.drag, &scratch.viscous) {
+        (Some(known), _) => drag.clone_from(known),
+        (None, Some(viscous)) => {
+            drag.resize(v.len(), 0.0);
+            viscous.multiply(v, &mut drag);
+        }
+        (None, None) => {}
+    }
+    let drag_work = dot(&drag, v);
+    let (wind_work, wind_drag) = wind_flows(problem, taken, scratch);
+    let damped = |body: &Body| body.elements.mass_damping() > 0.0;
+    let medium: f64 = model
+        .bodies
+        .iter()
+        .filter(|body| damped(body))
+        .map(|body| {
+            let part = h * body.elements.mass_damping() / (1.0 + h * body.elements.mass_damping());
+            let first = body.dofs.start;
+            let square = |dof: usize| scratch.inertia[first + dof] * v[first + dof].powi(2);
+            part * sum_in_chunks(body.dofs.len(), square)
+        })
+        .sum();
+    after.viscous = drag_work - wind_drag + medium;
+    let held_work = sum_in_chunks(v.len(), |dof| match problem.held.is_held[dof] {
+        true => taken.residual[dof] * v[dof],
+        false => 0.0,
+    });
+    after.work = held_work + told + wind_work + h * dot(&scratch.loads, v);
+
+    // h G v = ρ v − (M (1 + hα) v + hC v − f) v.
+    let left = sum_in_chunks(v.len(), |dof| {
+        (taken.residual[dof] - scratch.inertia[dof] * v[dof] + scratch.impulse[dof]) * v[dof]
+    });
+    let elastic_work = left - drag_work;
+    let moves = if problem.is_static { 0.0 } else { 1.0 };
+    let momentum_of_nodes = sum_in_chunks(model.masses.len(), |node| {
+        let velocity = unknowns.at_node(v, node);
+        let change = velocity - moves * from.velocities[node];
+        model.masses[node] * change.dot(velocity)
+    });
+    let momentum_of_edges = sum_in_chunks(model.twist_inertias.len(), |edge| {
+        let spin = v[unknowns.edge_offset[edge]];
+        model.twist_inertias[edge] * (spin - moves * from.spins[edge]) * spin
+    });
+    let momentum = momentum_of_nodes + momentum_of_edges;
+    after.numerical = elastic_work - (after.elastic - scratch.elastic_start) + momentum
+        - (after.kinetic - kinetic_energy(model, from));
+    after
+}
+
+/// The work of the wind (J), and what of it is in C: its drag at the velocities that it was taken at.
+fn wind_flows(problem: &Problem<'_>, taken: &Taken, scratch: &Scratch) -> (f64, f64) {
+    let (model, h) = (problem.model, problem.h());
+    if model.wind.is_none() {
+        return (0.0, 0.0);
+    }
+    let (mut work, mut drag) = (0.0, 0.0);
+    for (body, own) in model.bodies.iter().zip(&scratch.bodies) {
+        for (local, node) in body.nodes.clone().enumerate() {
+            let velocity = model.unknowns.at_node(&taken.velocities, node);
+            let seen = match taken.drag.is_some() {
+                true => problem.from.velocities[node],
+                false => velocity,
+            };
+            drag += h * velocity.dot(own.wind.damping[local] * seen);
+            work += h * velocity.dot(own.wind.force[local] - own.wind.damping[local] * seen);
         }
     }
-    after.work += pin_forces
-        .iter()
-        .chain(&scratch.loads)
-        .map(|(node, force)| h * force.dot(to.velocities[*node]))
-        .sum::<f64>();
-    let change = to
-        .velocities
-        .iter()
-        .zip(&from.velocities)
-        .zip(&model.masses);
-    after.numerical = elastic_work - (after.elastic - elastic_before)
-        + change
-            .map(|((v, v0), mass)| 0.5 * mass * v.distance_squared(*v0))
-            .sum::<f64>();
-    after
+    (work, drag)
 }

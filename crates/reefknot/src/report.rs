@@ -23,7 +23,7 @@ pub struct Phases {
 }
 
 impl Phases {
-    fn add(&mut self, other: &Phases) {
+    pub(crate) fn add(&mut self, other: &Phases) {
         self.detect += other.detect;
         self.assemble += other.assemble;
         self.linear += other.linear;
@@ -71,15 +71,18 @@ pub struct StepReport {
     pub time: f64,
     /// Contacts in the problem.
     pub contacts: u64,
-    /// Iterations of the contact solver.
+    /// Iterations of the contact solver, or of Newton's method without contacts.
     pub iterations: u64,
+    /// How often the step or a part of it was halved.
+    #[serde(default)]
+    pub halvings: u64,
     /// Intersections found by the independent test.
     pub intersections: Option<u64>,
     /// Least distance minus thickness (m).
     pub min_gap_m: Option<f64>,
     /// How far contacts are from the law (m).
     pub contact_error_m: Option<f64>,
-    /// How far points are from where the forces would put them (m).
+    /// How far points are from where the forces would put them (m); where that is below a nanometre, a bound of it.
     pub momentum_error_m: Option<f64>,
     /// How far the step is from solving the nonlinear equations (m).
     pub nonlinear_error_m: Option<f64>,
@@ -135,6 +138,7 @@ impl Series {
 pub struct Statistics {
     /// Number of steps.
     pub steps: u64,
+    halved_steps: u64,
     wall: Series,
     cpu: f64,
     phases: Phases,
@@ -154,6 +158,7 @@ impl Statistics {
     /// Takes in a step.
     pub fn add(&mut self, report: &StepReport) {
         self.steps += 1;
+        self.halved_steps += u64::from(report.halvings > 0);
         self.wall.add(report.wall_s);
         self.cpu += report.cpu_s.unwrap_or(0.0);
         self.phases.add(&report.phases_s);
@@ -285,7 +290,7 @@ impl Summary {
         };
         Summary {
             steps: statistics.steps,
-            halved_steps: 0,
+            halved_steps: statistics.halved_steps,
             failsafe_steps: 0,
             certified_steps: statistics.certified_steps,
             wall_s: facts.setup_s + statistics.wall.sum,

@@ -379,7 +379,6 @@ impl ActiveRun<'_> {
         watcher: &mut dyn Watcher,
     ) -> Result<Outcome, RunError> {
         let clock = &self.model.clock;
-        let integrator = self.scene.tables.method.integrator;
         let mut scratch = match Scratch::new(self.model) {
             Ok(scratch) => scratch,
             Err(error) => return Err(RunError::Refused(error.to_string())),
@@ -388,7 +387,7 @@ impl ActiveRun<'_> {
         let mut watch = Watch::start();
         watcher.start(state.step, clock.steps());
         while state.step < clock.steps() {
-            let mut step = match integrate::step(integrator, self.model, &state, &mut scratch) {
+            let mut step = match integrate::step(self.model, &state, &mut scratch) {
                 Ok(step) => step,
                 Err(error) => return Err(self.failed(&state, error)),
             };
@@ -501,7 +500,7 @@ impl ActiveRun<'_> {
             setup_s: self.setup.as_secs_f64(),
             vertices: model.vertices(),
             nodes: model.masses.len(),
-            dofs: 3 * model.masses.len(),
+            dofs: model.unknowns.count,
             elements: model.elements(),
             start_energy: crate::certify::energies(model, &model.start),
             probes: self.probes.summary(),

@@ -4,7 +4,7 @@ use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Where everything is and how it moves.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// How many steps led here.
     pub step: u64,
@@ -12,6 +12,12 @@ pub struct State {
     pub positions: Vec<DVec3>,
     /// Velocities of the nodes (m/s).
     pub velocities: Vec<DVec3>,
+    /// First axis of the section at each edge of rods: unit vectors across the edges.
+    pub directors: Vec<DVec3>,
+    /// How the section is twisted from the edge before to each edge (rad), turns counted; 0 at the start of open rods.
+    pub twists: Vec<f64>,
+    /// How fast the section of each edge turns about the edge (rad/s).
+    pub spins: Vec<f64>,
 }
 
 impl State {
@@ -20,10 +26,14 @@ impl State {
     pub fn hash(&self) -> String {
         let mut hasher = Xxh3::new();
         hasher.update(&self.step.to_le_bytes());
-        for vector in self.positions.iter().chain(&self.velocities) {
+        let vectors = self.positions.iter().chain(&self.velocities);
+        for vector in vectors.chain(&self.directors) {
             for component in vector.to_array() {
                 hasher.update(&component.to_bits().to_le_bytes());
             }
+        }
+        for number in self.twists.iter().chain(&self.spins) {
+            hasher.update(&number.to_bits().to_le_bytes());
         }
         format!("{:032x}", hasher.digest128())
     }
@@ -60,6 +70,17 @@ impl Clock {
         (frame as f64 + part as f64 / self.steps_per_frame as f64) / self.frame_rate
     }
 
+    /// The time of the step after a number of steps.
+    #[must_use]
+    pub fn span(&self, step: u64) -> Span {
+        Span {
+            begin: self.time(step),
+            end: self.time(step + 1),
+            h: self.h(),
+            depth: 0,
+        }
+    }
+
     /// The frame that ends with this step, if one does.
     #[must_use]
     pub fn frame_at(&self, step: u64) -> Option<u64> {
@@ -74,6 +95,34 @@ impl Clock {
     }
 }
 
+/// The time of a step or of a part of one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// When it begins (s).
+    pub begin: f64,
+    /// When it ends (s).
+    pub end: f64,
+    /// How long it is (s).
+    pub h: f64,
+    /// How often a step was halved to make it.
+    pub depth: u32,
+}
+
+impl Span {
+    /// Its two halves.
+    #[must_use]
+    pub fn halves(&self) -> [Span; 2] {
+        let middle = 0.5 * (self.begin + self.end);
+        let half = |begin: f64, end: f64| Span {
+            begin,
+            end,
+            h: 0.5 * self.h,
+            depth: self.depth + 1,
+        };
+        [half(self.begin, middle), half(middle, self.end)]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,10 +133,16 @@ mod tests {
             step: 3,
             positions: vec![DVec3::new(1.0, 2.0, 3.0)],
             velocities: vec![DVec3::ZERO],
+            directors: vec![DVec3::X],
+            twists: vec![0.0],
+            spins: vec![1.0],
         };
         let mut nudged = state.clone();
         nudged.velocities[0].y = -0.0;
         assert_ne!(state.hash(), nudged.hash());
+        let mut twisted = state.clone();
+        twisted.twists[0] = -0.0;
+        assert_ne!(state.hash(), twisted.hash());
         let mut later = state.clone();
         later.step = 4;
         assert_ne!(state.hash(), later.hash());

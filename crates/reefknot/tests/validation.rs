@@ -3,8 +3,9 @@
 #[cfg(test)]
 mod tests {
     use glam::DVec3;
+    use reefknot::energy::term::Elastic;
     use reefknot::integrate::{self, Scratch, Step, StepError};
-    use reefknot::model::Model;
+    use reefknot::model::{Elements, Model};
     use reefknot::scene::{Scene, SceneRequest};
     use reefknot::state::State;
 
@@ -30,7 +31,6 @@ at = { group = \"top\" }
 ";
 
     struct Simulation {
-        scene: Scene,
         model: Model,
         state: State,
         scratch: Scratch,
@@ -48,15 +48,12 @@ at = { group = \"top\" }
             Simulation {
                 state: model.start.clone(),
                 scratch: Scratch::new(&model).unwrap(),
-                scene,
                 model,
             }
         }
 
         fn step(&mut self) -> Step {
-            let integrator = self.scene.tables.method.integrator;
-            let step =
-                integrate::step(integrator, &self.model, &self.state, &mut self.scratch).unwrap();
+            let step = integrate::step(&self.model, &self.state, &mut self.scratch).unwrap();
             self.state = step.to.clone();
             step
         }
@@ -231,7 +228,14 @@ at = { group = \"top\" }
                 DVec3::new(radius * sine, p.y, radius * (1.0 - cosine))
             })
             .collect();
-        let bending = reefknot::energy::total_value(&body.shell.hinges, &rolled);
+        let Elements::Blocks(blocks) = &body.elements else {
+            panic!("cloth is made of blocks")
+        };
+        let hinges = blocks
+            .terms
+            .iter()
+            .find(|term| matches!(term.elastic, Elastic::Hinges(_)));
+        let bending = hinges.unwrap().value(&rolled);
         let rigidity = 1e7 * 1e-9 / 12.0;
         let expected = 0.5 * rigidity * length * 0.1 / (radius * radius);
         let ends = (cells - 1) as f64 / cells as f64;
@@ -277,8 +281,7 @@ at = { group = \"top\" }
         // So soft that it flies straight, for one step of 10 ms.
         sheet.state.velocities[a] = (0.5 * (x[b] + x[c]) - x[a]) / 0.01;
         let before = sheet.state.clone();
-        let integrator = sheet.scene.tables.method.integrator;
-        let result = integrate::step(integrator, &sheet.model, &sheet.state, &mut sheet.scratch);
+        let result = integrate::step(&sheet.model, &sheet.state, &mut sheet.scratch);
         match result.unwrap_err() {
             StepError::Collapsed {
                 object,
@@ -302,9 +305,7 @@ at = { group = \"top\" }
         ] {
             let mut sheet = Simulation::new(SHEET, &[]);
             spoil(&mut sheet.state);
-            let integrator = sheet.scene.tables.method.integrator;
-            let result =
-                integrate::step(integrator, &sheet.model, &sheet.state, &mut sheet.scratch);
+            let result = integrate::step(&sheet.model, &sheet.state, &mut sheet.scratch);
             let message = result.unwrap_err().to_string();
             assert!(
                 message.contains("`sheet`") && message.contains("vert"),

@@ -3,6 +3,8 @@
 use std::fs;
 
 use reefknot::io::folder::{Origin, RunFolder};
+use reefknot::model::Model;
+use reefknot::scene::{Scene, SceneRequest};
 
 use crate::common::{Place, TINY, files, same_run};
 
@@ -230,7 +232,12 @@ fn going_on_with_another_build_is_noted() {
     place.expect(0, &TINY, &two);
     let folder = RunFolder::new(place.path("a"));
     let last = folder.checkpoints().unwrap().pop().unwrap();
-    let (state, origin) = folder.read_checkpoint(last, 8 * 5).unwrap();
+    let request = SceneRequest {
+        text: folder.read_text("scene.toml").unwrap(),
+        ..SceneRequest::default()
+    };
+    let model = Model::build(&Scene::read(&request).unwrap()).unwrap();
+    let (state, origin) = folder.read_checkpoint(last, &model).unwrap();
     let other = Origin {
         commit: "somebodyelse".into(),
         ..origin

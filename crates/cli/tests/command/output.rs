@@ -139,3 +139,49 @@ fn a_value_that_is_probably_not_meant_is_noted_before_the_run() {
         .expect(0, &TINY, &heavy)
         .says("an area density of 100 kg/m^2: is the unit right?");
 }
+
+/// A rod that falls far within long steps, for which Newton's method has few iterations.
+const HALVED: &str = r#"
+time = { duration = "0.5 s", frame_rate = 20, substeps = 1 }
+method = { integrator = "newton", iterations = 6, converge = true }
+[material.rubber]
+density = 1000
+young = "1 MPa"
+[object.rod]
+kind = "rod"
+length = 0.5
+vertices = 11
+radius = "4 mm"
+material = "rubber"
+[clamp.end]
+object = "rod"
+end = "first"
+"#;
+
+#[test]
+fn the_summary_counts_the_steps_that_were_halved() {
+    let place = Place::new();
+    std::fs::write(place.path("scene.toml"), HALVED).unwrap();
+    let run = ["run", "scene.toml", "--out", "a", "--summary", "json"];
+    let summary = place.expect(0, &run, &[]).summary();
+    let log = std::fs::read_to_string(place.path("a/run.jsonl")).unwrap();
+    let halvings = log.lines().map(|line| {
+        let report: Json = serde_json::from_str(line).unwrap();
+        report["halvings"].as_u64().unwrap()
+    });
+    let halved = halvings.filter(|halvings| *halvings > 0).count();
+    assert!(halved > 0 && halved < 10, "{halved} of 10");
+    assert_eq!(summary["halved_steps"], halved);
+    assert_eq!(summary["steps"], 10);
+    // A run that goes on has counted those before, too.
+    let run = [
+        "run",
+        "scene.toml",
+        "--out",
+        "a",
+        "--summary",
+        "json",
+        "--resume",
+    ];
+    assert_eq!(place.expect(0, &run, &[]).summary()["halved_steps"], halved);
+}

@@ -1,12 +1,9 @@
 //! The elimination of one supernode in its dense front.
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor as dense;
-use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Accum, MatMut, Par, Spec};
+use std::ops::Range;
 
 use super::FactorError;
+use super::dense::{self, Failure};
 use crate::block_sparse::BlockSparse;
 use crate::symbolic::{Supernode, Symbolic};
 
@@ -31,19 +28,12 @@ pub(super) fn zeros(buffer: &mut Vec<f64>, length: usize) -> Result<(), FactorEr
     Ok(())
 }
 
-/// Sets the lower triangle of an update to zero.
-fn clear_lower(update: &mut [f64], size: usize) {
-    let columns = update.chunks_exact_mut(size.max(1)).take(size);
-    for (k, column) in columns.enumerate() {
-        column[k..].fill(0.0);
-    }
-}
-
 /// A task at work.
 pub(super) struct Task<'a> {
     pub(super) symbolic: &'a Symbolic,
     pub(super) matrix: &'a BlockSparse,
-    pub(super) par: Par,
+    /// Whether the dense work on a front is shared among threads.
+    pub(super) is_shared: bool,
     /// The first supernode of the task.
     pub(super) first: usize,
     /// The fronts of earlier stages, which may hold children.
@@ -64,25 +54,24 @@ impl Task<'_> {
         }
         zeros(&mut front.panel, (width + border) * width)?;
         self.gather_matrix(supernode, &mut front.panel);
-        let leaf = supernode.children.is_empty();
         if front.update.len() < border * border {
             zeros(&mut front.update, border * border)?;
-        } else if !leaf {
-            clear_lower(&mut front.update, border);
         }
-        for &child in &self.symbolic.children[supernode.children.clone()] {
-            let child = child as usize;
-            let below = &self.symbolic.supernodes[child];
-            let places = &self.symbolic.places[below.border.clone()];
-            if child < self.first {
-                add_update(&self.done[child].update, places, supernode, &mut front);
-            } else {
-                let update = std::mem::take(&mut self.fronts[child - self.first].update);
-                add_update(&update, places, supernode, &mut front);
-                self.pool.push(update);
+        let children = &self.symbolic.children[supernode.children.clone()];
+        for &child in children {
+            let (update, places) = self.left_by(child as usize);
+            add_to_panel(update, places, supernode, &mut front.panel);
+        }
+        let result = dense::factorize(&mut front, width, border, self.is_shared);
+        // What children leave to the parent comes after the product, which then need not be added to anything.
+        for &child in children {
+            let (update, places) = self.left_by(child as usize);
+            add_to_update(update, places, supernode, &mut front.update);
+            if child as usize >= self.first {
+                let done = &mut self.fronts[child as usize - self.first];
+                self.pool.push(std::mem::take(&mut done.update));
             }
         }
-        let result = factorize(&mut front, width, border, leaf, self.par);
         self.fronts[s - self.first] = front;
         result.map_err(|failure| match failure {
             Failure::Pivot(column) => FactorError::NotPositiveDefinite {
@@ -90,6 +79,17 @@ impl Task<'_> {
             },
             Failure::Memory => FactorError::OutOfMemory,
         })
+    }
+
+    /// What a child has left, and the places of its border in the front of its parent.
+    fn left_by(&self, child: usize) -> (&[f64], &[u32]) {
+        let below = &self.symbolic.supernodes[child];
+        let places = &self.symbolic.places[below.border.clone()];
+        let front = match child.checked_sub(self.first) {
+            Some(own) => &self.fronts[own],
+            None => &self.done[child],
+        };
+        (&front.update, places)
     }
 
     fn gather_matrix(&self, supernode: &Supernode, panel: &mut [f64]) {
@@ -109,38 +109,63 @@ impl Task<'_> {
     }
 }
 
-/// Adds what a child left to the front of its parent. `places` are those of its border there.
-fn add_update(update: &[f64], places: &[u32], supernode: &Supernode, front: &mut Front) {
-    let size = 3 * places.len();
-    let (width, height) = (supernode.width(), supernode.height());
-    // Runs of consecutive places (end in the child, shift to the parent): they are long, and
-    // adding whole runs is much faster than adding 3×3 blocks.
+/// Runs of consecutive places (end in the child, shift to the parent): they are long, and adding whole runs is much faster
+/// than adding 3×3 blocks.
+fn runs_of(places: &[u32]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (k, &place) in places.iter().enumerate() {
         let shift = place as usize - k;
         match runs.last_mut() {
-            // A run also ends where the columns of the parent do.
-            Some(run) if run.1 == shift && place as usize != width => run.0 = k + 1,
+            Some(run) if run.1 == shift => run.0 = k + 1,
             _ => runs.push((k + 1, shift)),
         }
     }
+    runs
+}
+
+/// Adds what a child left to the columns that its parent eliminates. `places` are those of its border there.
+fn add_to_panel(update: &[f64], places: &[u32], supernode: &Supernode, panel: &mut [f64]) {
+    let inside = places.partition_point(|&place| (place as usize) < supernode.width());
+    let columns = 0..inside;
+    add_columns(update, places, columns, panel, 3 * supernode.height(), 0);
+}
+
+/// Adds what a child left to what its parent leaves.
+fn add_to_update(update: &[f64], places: &[u32], supernode: &Supernode, target: &mut [f64]) {
+    let width = supernode.width();
+    let inside = places.partition_point(|&place| (place as usize) < width);
+    let columns = inside..places.len();
+    add_columns(
+        update,
+        places,
+        columns,
+        target,
+        3 * supernode.border.len(),
+        width,
+    );
+}
+
+/// Adds some columns of a child's update, from the diagonal down. `stride` is the height of the target, and its rows and
+/// columns count from the place `skip`.
+fn add_columns(
+    update: &[f64],
+    places: &[u32],
+    columns: Range<usize>,
+    target: &mut [f64],
+    stride: usize,
+    skip: usize,
+) {
+    let size = 3 * places.len();
+    let runs = runs_of(places);
     let mut first_run = 0;
-    for (k, &place) in places.iter().enumerate() {
+    for k in columns {
         while runs[first_run].0 <= k {
             first_run += 1;
         }
-        let place = place as usize;
-        // In the update of the parent, rows and columns count from the end of its columns.
-        let (target, skip) = if place < width {
-            (&mut front.panel, 0)
-        } else {
-            (&mut front.update, width)
-        };
-        let stride = 3 * (height - skip);
+        let place = places[k] as usize - skip;
         for c in 0..3 {
             let source = &update[(3 * k + c) * size..][..size];
-            let target = &mut target[(3 * (place - skip) + c) * stride..][..stride];
-            // From the diagonal down.
+            let target = &mut target[(3 * place + c) * stride..][..stride];
             let mut row = 3 * k + c;
             for &(end, shift) in &runs[first_run..] {
                 let source = &source[row..3 * end];
@@ -152,54 +177,4 @@ fn add_update(update: &[f64], places: &[u32], supernode: &Supernode, front: &mut
             }
         }
     }
-}
-
-enum Failure {
-    Pivot(usize),
-    Memory,
-}
-
-/// The dense part: `L₁₁ L₁₁ᵀ = F₁₁`, `L₂₁ = F₂₁ L₁₁⁻ᵀ`, update `F₂₂ − L₂₁ L₂₁ᵀ`.
-fn factorize(
-    front: &mut Front,
-    width: usize,
-    border: usize,
-    leaf: bool,
-    par: Par,
-) -> Result<(), Failure> {
-    let panel = MatMut::from_column_major_slice_mut(&mut front.panel, width + border, width);
-    let (mut top, mut bottom) = panel.split_at_row_mut(width);
-    let request = dense::cholesky_in_place_scratch::<f64>(width, par, Spec::default());
-    let mut memory = MemBuffer::try_new(request).map_err(|_| Failure::Memory)?;
-    let stack = MemStack::new(&mut memory);
-    dense::cholesky_in_place(
-        top.as_mut(),
-        Default::default(),
-        par,
-        stack,
-        Spec::default(),
-    )
-    .map_err(|dense::LltError::NonPositivePivot { index }| Failure::Pivot(index))?;
-    // Entries near the largest number overflow to pivots that are positive but useless.
-    if let Some(bad) = (0..width).find(|&k| !top[(k, k)].is_finite()) {
-        return Err(Failure::Pivot(bad));
-    }
-    if border == 0 {
-        return Ok(());
-    }
-    solve_lower_triangular_in_place(top.as_ref(), bottom.as_mut().transpose_mut(), par);
-    let update = &mut front.update[..border * border];
-    triangular::matmul(
-        MatMut::from_column_major_slice_mut(update, border, border),
-        BlockStructure::TriangularLower,
-        // Without children there is nothing to add to, only leftovers.
-        if leaf { Accum::Replace } else { Accum::Add },
-        bottom.as_ref(),
-        BlockStructure::Rectangular,
-        bottom.as_ref().transpose(),
-        BlockStructure::Rectangular,
-        -1.0,
-        par,
-    );
-    Ok(())
 }

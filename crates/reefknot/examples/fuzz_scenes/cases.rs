@@ -49,7 +49,7 @@ pub(crate) struct Tally {
     pub(crate) bad_reports: u64,
     /// Accepted, but what is stored of them reads back differently.
     pub(crate) not_reread: u64,
-    /// Accepted, but a point, a velocity or a director is no finite number.
+    /// Accepted, but a point, a velocity, a director or a twist is no finite number.
     pub(crate) not_finite: u64,
     /// Scenes to start from, and how many of the cases made from them were made and accepted.
     pub(crate) seeds: Vec<(String, u64, u64)>,
@@ -180,7 +180,7 @@ fn one(case: u64, request: &SceneRequest, tally: &mut Tally) {
         tally.find("bad sentence of the check", case, sentences, request);
     }
     let _ = topology_file(&model);
-    match look_along(&scene, &model) {
+    match look_along(&model) {
         Ok(()) => tally.stepped += 1,
         Err(None) => tally.steps_failed += 1,
         Err(Some(what)) => {
@@ -192,7 +192,7 @@ fn one(case: u64, request: &SceneRequest, tally: &mut Tally) {
 
 /// Looks at everything at the start, after two steps and at the end, which what is not simulated needs no steps to
 /// reach. Says what is not finite, or nothing if a step fails.
-fn look_along(scene: &Scene, model: &Model) -> Result<(), Option<String>> {
+fn look_along(model: &Model) -> Result<(), Option<String>> {
     look(model, &model.start, None).map_err(Some)?;
     let (middle, end) = (model.clock.steps() / 2, model.clock.steps());
     for step in [middle, end] {
@@ -208,10 +208,9 @@ fn look_along(scene: &Scene, model: &Model) -> Result<(), Option<String>> {
     let Ok(mut scratch) = Scratch::new(model) else {
         return Err(None);
     };
-    let integrator = scene.tables.method.integrator;
     let mut state = model.start.clone();
     for _ in 0..2.min(end) {
-        let Ok(step) = integrate::step(integrator, model, &state, &mut scratch) else {
+        let Ok(step) = integrate::step(model, &state, &mut scratch) else {
             return Err(None);
         };
         look(model, &step.to, Some(&step)).map_err(Some)?;
@@ -243,6 +242,13 @@ fn look(model: &Model, state: &State, step: Option<&Step>) -> Result<(), String>
                 ));
             }
         }
+    }
+    let angles = state.twists.iter().chain(&state.spins);
+    if let Some(angle) = angles.into_iter().find(|angle| !angle.is_finite()) {
+        return Err(format!(
+            "a twist or a spin is {angle} at step {}",
+            state.step
+        ));
     }
     for probe in &model.probes {
         let _ = probe.values(model, state, step);

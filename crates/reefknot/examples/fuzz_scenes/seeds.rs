@@ -318,6 +318,155 @@ compliance = 0
 pairs = [{ between = ["box", "cone"], friction = 0.3, thickness = "1 mm", restitution = 0, cohesion = "1 mN", compliance = 0 }]
 "#;
 
+/// What is computed in other ways than by default: methods, laws, holds, motions and measurements, on little of each kind.
+const DYNAMICS: &str = r#"time = { duration = "0.1 s", h = "5 ms" }
+[method]
+integrator = "newton"
+iterations = 6
+tolerance = "0.1 mm"
+converge = true
+quasi_static = false
+halvings = 2
+[material.rubber]
+density = 1000
+young = "1 MPa"
+poisson = 0.4
+thickness = "1 mm"
+damping = "1 ms"
+membrane_model = "neo-hookean"
+bending_model = "plate"
+solid_model = "fixed-corotated"
+[material.net]
+density = 1000
+young = "1 MPa"
+thickness = "1 mm"
+membrane_model = "springs"
+bending_model = "hinge"
+solid_model = "corotated"
+[material.jelly]
+density = 1000
+young = "10 kPa"
+thickness = "1 mm"
+membrane_model = "corotated"
+solid_model = "neo-hookean"
+[object.roll]
+kind = "cloth-grid"
+size = [0.2, 0.1]
+vertices = [5, 3]
+roll = "6 cm"
+material = "rubber"
+[object.net]
+kind = "cloth-grid"
+size = [0.2, 0.1]
+vertices = [4, 3]
+material = "net"
+[object.curl]
+kind = "rod"
+length = "20 cm"
+vertices = 6
+radius = ["2 mm", "1 mm"]
+natural_curvature = ["3 1/m", 0]
+natural_twist = "2 rad/m"
+start_twist = "1 turn"
+material = "rubber"
+[object.band]
+kind = "rod-ring"
+ring_radius = "5 cm"
+vertices = 8
+radius = "1 mm"
+quasi_static_twist = true
+material = "rubber"
+[object.beam]
+kind = "solid-beam"
+length = 0.3
+section = [0.1, 0.1]
+cells = 1
+material = "rubber"
+[object.block]
+kind = "solid-box"
+size = [0.1, 0.1, 0.1]
+cells = [1, 1, 1]
+material = "net"
+[object.toy]
+kind = "embedded"
+surface = { kind = "sphere", radius = "5 cm", edge = "3 cm" }
+cells = 2
+material = "jelly"
+[object.top]
+kind = "rigid"
+shape = { kind = "cylinder", radius = "5 cm", length = "2 cm", edge = "3 cm" }
+mass = "100 g"
+inertia = ["1e-4 kg*m^2", 1e-4, 1.5e-4]
+rigidity = "10 MPa"
+angular_velocity = [0, 1, "50 rad/s"]
+[object.fur]
+kind = "groom"
+on = "top"
+count = 4
+length = "2 cm"
+vertices = 4
+radius = "0.1 mm"
+material = "rubber"
+[pin.border]
+object = "roll"
+at = { group = "left" }
+clamp = true
+[pin.stretch]
+object = "beam"
+at = { group = "left" }
+motion = { deformation = { gradient = [[0.1, 0, 0], [0, 0, 0.2], [0, 0, 0]], ramp = "20 ms" }, center = [0, 0, 0] }
+[pin.spindle]
+object = "top"
+at = { side = { point = [0, 0, 0], normal = [0, 0, 1] } }
+start = "10 ms"
+motion = { angular_velocity = [0, 0, "1 rad/s"] }
+[pin.core]
+object = "toy"
+at = { side = { point = [0, 0, 0], normal = [0, 0, 1] } }
+[load.inflate]
+object = "toy"
+at = { sphere = { center = [0, 0, 0], radius = 1 } }
+pressure = "100 Pa"
+[load.torque]
+object = "curl"
+at = { vertices = [3, 4, 5] }
+moment = ["1e-5 N*m", 0, 0]
+[attachment.hang]
+object = "curl"
+at = { end = "first" }
+to = "top"
+reach = "1 m"
+stiffness = "10 N/m"
+[stitch.pair]
+from = { object = "net", at = { vertices = [0, 1] } }
+to = { object = "band", at = { vertices = [0, 1] } }
+stiffness = "10 N/m"
+close = "50 ms"
+[probe.distance]
+measure = { distance = { from = { object = "net", vertex = 0 }, to = { object = "band", at = { vertices = [0, 1] } } } }
+along = [0, 0, 1]
+scale = 2
+reduce = "amplitude-ratio"
+above = 0.1
+[probe.rotation]
+measure = { rotation = { of = { object = "top", at = { side = { point = [0, 0, 0], normal = [0, 0, 1] } } }, axis = [0, 0, 1] } }
+reduce = "frequency"
+[probe.swing]
+measure = { swing = { of = { object = "curl", vertex = 5 }, center = [0, 0, 0] } }
+reduce = "precession"
+[probe.plane]
+measure = { out_of_plane = { object = "net", normal = [0, 0, 1] } }
+reduce = "period"
+[probe.map]
+measure = { map_error = { object = "beam", rows = [[1, 0, 0], [0, 1, 0], [0, 0, 1]] } }
+reduce = "per-step"
+[probe.momentum]
+measure = { momentum_drift = "angular" }
+reduce = "first"
+[probe.linear]
+measure = { momentum_drift = "linear" }
+"#;
+
 /// Meshes from files.
 const MESHES: &str = r#"time.duration = "0.2 s"
 [material.stuff]
@@ -491,6 +640,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
     let own = [
         ("every key", EVERY_KEY),
         ("objects", OBJECTS),
+        ("dynamics", DYNAMICS),
         ("meshes", MESHES),
         ("units", UNITS),
         ("expressions", EXPRESSIONS),
@@ -506,6 +656,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
         })
         .collect();
     seeds.extend(one_by_one(OBJECTS));
+    seeds.extend(one_by_one(DYNAMICS));
     seeds.extend(one_by_one(MESHES));
     seeds
 }

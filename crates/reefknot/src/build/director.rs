@@ -40,14 +40,14 @@ fn along(tangents: &[DVec3], closed: bool) -> Vec<DVec3> {
 }
 
 /// A director that goes with a tangent as it turns by the shortest way.
-fn carried(director: DVec3, from: DVec3, to: DVec3) -> DVec3 {
+pub(super) fn carried(director: DVec3, from: DVec3, to: DVec3) -> DVec3 {
     let turned = DQuat::from_rotation_arc(from, to) * director;
     // Across the tangent, whatever the rounding.
     (turned - to * to.dot(turned)).normalize_or(to.any_orthonormal_vector())
 }
 
 /// The angle from one vector to another about an axis that is across both (rad).
-fn angle_between(from: DVec3, to: DVec3, axis: DVec3) -> f64 {
+pub(super) fn angle_between(from: DVec3, to: DVec3, axis: DVec3) -> f64 {
     from.cross(to).dot(axis).atan2(from.dot(to))
 }
 

@@ -1,16 +1,17 @@
-//! Grooms: rods that grow on another object and follow it.
+//! Grooms: rods that grow on another object; their roots follow it.
 
 use glam::{DQuat, DVec3};
 
-use super::Builder;
-use super::kind::{carry_directors, curve_length, rods, surface};
+use super::kind::{carry_directors, curve_length, own_thickness, rods, surface};
 use super::object::ObjectItem;
-use super::place::vector;
+use super::place::{Places, vector};
 use super::refuse::smallest_length;
+use super::simulate::Simulated;
+use super::{Builder, Parts};
 use crate::generate::groom::{self, Roots, Style};
 use crate::generate::shape::Shape;
 use crate::mesh::diagnose::Use;
-use crate::model::{Exact, Kind, Movement, Object};
+use crate::model::{Exact, Kind, Object, Rooted};
 use crate::motion::Pose;
 use crate::scene::tables::Groom;
 
@@ -21,6 +22,7 @@ impl Builder<'_> {
         item: &ObjectItem,
         table: &Groom,
         built: &[Option<Object>],
+        (parts, index): (&mut Parts, usize),
     ) -> Option<Object> {
         let who = format!("object.{}", item.name);
         let material = self.material_of(item);
@@ -36,12 +38,58 @@ impl Builder<'_> {
             &material.place,
         );
         let rods = self.noted(rods)?;
+        let linear_density = rods.material.linear_density;
         let host_object = built[host].as_ref()?;
-        let skin = groom::Surface {
-            points: &host_object.mesh.points,
-            triangles: &host_object.mesh.triangles,
+        let grown = self.grown(item, table, &style, host_object)?;
+        self.refuse_size(&grown.mesh, &who, &item.place)?;
+        let smallest = smallest_length(&grown.mesh, Use::Rods);
+        self.refuse_far(&grown.mesh, smallest, &who, &item.place)?;
+        let kind = Kind::Rods(carry_directors(rods, &grown.mesh, &[DQuat::IDENTITY]));
+        let mass = linear_density * curve_length(&grown.mesh);
+        let places = Places {
+            scale: DVec3::ONE,
+            poses: vec![Pose::IDENTITY],
         };
-        let place = &table.vertices.place;
+        let simulated = Simulated {
+            item,
+            index,
+            kind: &kind,
+            mass,
+            mesh: &grown.mesh,
+            whole: &grown.mesh,
+            places: &places,
+            place: &table.vertices.place,
+        };
+        let movement = self.simulate(&simulated, parts)?;
+        Some(Object {
+            name: item.name.clone(),
+            surface: surface(&item.value.contact, own_thickness(&kind, &grown.mesh)),
+            mass,
+            kind,
+            mesh: grown.mesh,
+            copies: 1,
+            movement,
+            rest: None,
+            rooted: Some(Rooted {
+                host,
+                roots: grown.roots,
+            }),
+        })
+    }
+
+    /// The rods of a groom on an object.
+    fn grown(
+        &mut self,
+        item: &ObjectItem,
+        table: &Groom,
+        style: &Style,
+        host: &Object,
+    ) -> Option<groom::Groom> {
+        let who = format!("object.{}", item.name);
+        let skin = groom::Surface {
+            points: &host.mesh.points,
+            triangles: &host.mesh.triangles,
+        };
         let area: f64 = crate::mesh::surface::areas(skin.points, skin.triangles)
             .iter()
             .sum();
@@ -49,8 +97,8 @@ impl Builder<'_> {
             Roots::Density(density) => density * area,
             Roots::Count(count) => count as f64,
         };
-        self.refuse_vertices(roots * style.vertices as f64, &who, place)?;
-        let mut grown = match groom::groom(&skin, &style) {
+        self.refuse_vertices(roots * style.vertices as f64, &who, &table.vertices.place)?;
+        let mut grown = match groom::groom(&skin, style) {
             Ok(grown) => grown,
             Err(reason) => {
                 let advice = match (roots < 0.5, style.spacing > 0.0) {
@@ -67,25 +115,10 @@ impl Builder<'_> {
             }
         };
         self.vertices += grown.mesh.points.len();
-        if let Kind::Collider(Some(exact)) | Kind::Rigid(Some(exact), _) = &host_object.kind {
-            lift_to(exact, host_object, &mut grown);
+        if let Kind::Collider(Some(exact)) | Kind::Rigid(Some(exact), _) = &host.kind {
+            lift_to(exact, host, &mut grown);
         }
-        self.refuse_size(&grown.mesh, &who, &item.place)?;
-        let smallest = smallest_length(&grown.mesh, Use::Rods);
-        self.refuse_far(&grown.mesh, smallest, &who, &item.place)?;
-        let rods = carry_directors(rods, &grown.mesh, &[DQuat::IDENTITY]);
-        Some(Object {
-            name: item.name.clone(),
-            surface: surface(&item.value.contact, 2.0 * rods.proximity_radius),
-            mass: rods.material.linear_density * curve_length(&grown.mesh),
-            kind: Kind::Rods(rods),
-            mesh: grown.mesh,
-            copies: 1,
-            movement: Movement::Rooted {
-                host,
-                roots: grown.roots,
-            },
-        })
+        Some(grown)
     }
 
     /// The index of the object or collider that a groom grows on.
@@ -261,9 +294,7 @@ mod tests {
             "count = 2000\nlength = 0.1\nvertices = 3\nradius = 0.001",
         );
         let (hair, ball) = (&model.objects[0], &model.objects[1]);
-        let crate::model::Movement::Rooted { roots, .. } = &hair.movement else {
-            panic!("it goes with the ball");
-        };
+        let roots = &hair.rooted.as_ref().unwrap().roots;
         let of_copy = ball.mesh.triangles.len() / ball.copies;
         for (curve, root) in hair.mesh.curves.iter().zip(roots) {
             let copy = root.triangle as usize / of_copy;

@@ -1,11 +1,17 @@
 //! Pins, clamps and loads.
 
+use std::sync::Arc;
+
 use glam::DVec3;
 
 use super::Builder;
+use super::elements::shell;
 use super::place::vector;
+use crate::energy::plate;
+use crate::material::ShellMaterial;
 use crate::mesh::Curve;
-use crate::model::{Clamp, Kind, Load, Object, Pin};
+use crate::model::{Body, Clamp, Elements, Kind, Load, Movement, Object, Pin, RodElements};
+use crate::scene::problem::Place;
 use crate::scene::tables::{self, RodEnd, Selection};
 use crate::scene::values::{NamedItem, Placed};
 use crate::units::short_number;
@@ -25,10 +31,13 @@ impl Builder<'_> {
         let vertices = self.selected(&pin.at, object, &format!("pin.{}", item.name))?;
         let release = self.stop(pin.start, pin.release.as_ref())?;
         let script = self.hold_script(pin.motion.as_ref(), object, &vertices)?;
+        let nodes = self.held_nodes(object, &vertices, pin)?;
         Some(Pin {
             name: item.name.clone(),
             object: index,
+            nodes,
             vertices,
+            holds: held_axes(pin.free.as_deref()),
             script,
             start: pin.start.0,
             release,
@@ -70,10 +79,13 @@ impl Builder<'_> {
         let release = self.stop(clamp.start, clamp.release.as_ref())?;
         let twist = self.twist(clamp.twist.as_ref());
         let script = self.hold_script(clamp.motion.as_ref(), object, &vertices)?;
+        let nodes = nodes_of(object, &vertices);
         let pin = Pin {
             name: item.name.clone(),
             object: index,
+            nodes,
             vertices,
+            holds: held_axes(clamp.free.as_deref()),
             script,
             start: clamp.start.0,
             release,
@@ -85,6 +97,103 @@ impl Builder<'_> {
             twist: twist?,
         };
         Some((clamp, pin))
+    }
+
+    /// The borders of shells that pins clamp. Clamped edges make other elements, so those of such bodies are built again.
+    pub(super) fn clamp_borders(
+        &mut self,
+        objects: &[Object],
+        bodies: &mut [Body],
+        pins: &[Pin],
+    ) -> Option<()> {
+        let tables = self.tables;
+        for (index, object) in objects.iter().enumerate() {
+            let of_object = |(item, pin): &(&NamedItem<tables::Pin>, &Pin)| {
+                item.value.clamp.value && pin.object == index
+            };
+            let clamps: Vec<_> = tables.pin.0.iter().zip(pins).filter(of_object).collect();
+            let Some((first, _)) = clamps.first() else {
+                continue;
+            };
+            let place = &first.value.clamp.place;
+            let Kind::Shell(material) = &object.kind else {
+                let message = format!(
+                    "`{}` is no shell, whose border could be clamped",
+                    object.name
+                );
+                self.problem(place, message, "leave out `clamp`");
+                return None;
+            };
+            if material.bending_model != tables::BendingModel::Plate {
+                let message = format!("`{}` bends at hinges, which cannot be clamped", object.name);
+                self.problem(
+                    place,
+                    message,
+                    "give its material `bending_model = \"plate\"`",
+                );
+                return None;
+            }
+            let mut is_held = vec![false; object.mesh.points.len()];
+            for (item, pin) in &clamps {
+                let motion = &pin.script.motion;
+                if motion.pose(self.tables.time.duration.value.0).turn != motion.pose(0.0).turn {
+                    let message = format!(
+                        "`pin.{}` turns, which a clamped border cannot yet",
+                        item.name
+                    );
+                    self.problem(&item.value.clamp.place, message, "move it without a turn");
+                    return None;
+                }
+                pin.vertices
+                    .iter()
+                    .for_each(|vertex| is_held[*vertex as usize] = true);
+            }
+            let mut body_first = None;
+            for body in bodies.iter_mut().filter(|body| body.object == index) {
+                let first = body.nodes.start - *body_first.get_or_insert(body.nodes.start);
+                let held = &is_held[first..first + body.nodes.len()];
+                self.clamp_body(object, material, body, (held, place))?;
+            }
+        }
+        Some(())
+    }
+
+    /// A body of cloth with the border edges clamped both ends of which are held.
+    fn clamp_body(
+        &mut self,
+        object: &Object,
+        material: &ShellMaterial,
+        body: &mut Body,
+        (is_held, place): (&[bool], &Place),
+    ) -> Option<()> {
+        let mesh = object.rest_copy();
+        let normal = |corners: [u32; 3]| {
+            let [a, b, c] = corners.map(|corner| mesh.points[corner as usize]);
+            (b - a).cross(c - a).normalize_or_zero()
+        };
+        let clamps: Vec<plate::Clamp> = border_edges(&mesh.triangles)
+            .into_iter()
+            .filter(|(edge, _)| edge.iter().all(|vertex| is_held[*vertex as usize]))
+            .map(|(edge, triangle)| plate::Clamp {
+                edge,
+                normal: normal(triangle),
+            })
+            .collect();
+        let warp = self.warps.get(&object.name).copied().unwrap_or(DVec3::X);
+        match shell(&mesh, material, warp, &clamps) {
+            Ok(elements) => {
+                body.elements = Elements::Blocks(Arc::new(elements));
+                Some(())
+            }
+            Err(reason) => {
+                let message = format!(
+                    "the border of `{}` cannot be clamped: {reason}",
+                    object.name
+                );
+                self.problem(place, message, "pin other vertices");
+                None
+            }
+        }
     }
 
     pub(super) fn loads(&mut self, objects: &[Object]) -> Option<Vec<Load>> {
@@ -102,8 +211,12 @@ impl Builder<'_> {
         let stop = self.stop(load.start, load.stop.as_ref())?;
         let force = vector(load.force.map(|force| force.0));
         let moment = vector(load.moment.map(|moment| moment.0));
-        if force == DVec3::ZERO && moment == DVec3::ZERO {
-            let message = format!("`load.{}` has no `force` and no `moment`", item.name);
+        let pressure = load.pressure.0;
+        if force == DVec3::ZERO && moment == DVec3::ZERO && pressure == 0.0 {
+            let message = format!(
+                "`load.{}` has no `force`, no `moment` and no `pressure`",
+                item.name
+            );
             self.problem(&item.place, message, "give it one of them");
             return None;
         }
@@ -114,7 +227,25 @@ impl Builder<'_> {
             self.problem(&load.at.place, message, advice);
             return None;
         }
+        let has = |vertex: &u32| vertices.binary_search(vertex).is_ok();
+        let triangles: Vec<[u32; 3]> = match pressure != 0.0 {
+            true => {
+                let all = object.mesh.triangles.iter();
+                all.filter(|corners| corners.iter().all(has))
+                    .copied()
+                    .collect()
+            }
+            false => Vec::new(),
+        };
+        if pressure != 0.0 && triangles.is_empty() {
+            let message = format!("`load.{}` has a pressure but no triangle", item.name);
+            let advice = "choose all three vertices of some triangles of the surface";
+            self.problem(&load.at.place, message, advice);
+            return None;
+        }
         Some(Load {
+            pressure,
+            triangles,
             name: item.name.clone(),
             object: index,
             vertices,
@@ -124,6 +255,35 @@ impl Builder<'_> {
             ramp: load.ramp.0,
             stop,
         })
+    }
+
+    /// The nodes that a pin holds. Lattices are held at the corners of the cells of the vertices, props as a whole.
+    fn held_nodes(
+        &mut self,
+        object: &Object,
+        vertices: &[u32],
+        pin: &tables::Pin,
+    ) -> Option<Vec<usize>> {
+        let place = &pin.at.place;
+        if let Movement::Carried(_) = &object.movement {
+            if matches!(object.kind, Kind::Rigid(..)) && !spans_a_plane(vertices, object) {
+                let message = format!("a prop such as `{}` is held as a whole", object.name);
+                let advice = "pin three vertices that are not in a line; to hold one, attach it to a collider";
+                self.problem(place, message, advice);
+                return None;
+            }
+            if let Some(motion) = pin
+                .motion
+                .as_ref()
+                .filter(|motion| motion.value.sequence.is_some())
+            {
+                let message = format!("`{}` cannot be held by a sequence", object.name);
+                let advice = "its vertices are not simulated one by one; move it by `keyframes`";
+                self.problem(&motion.place, message, advice);
+                return None;
+            }
+        }
+        Some(nodes_of(object, vertices))
     }
 
     /// The index of an object that can be held and pulled.
@@ -184,7 +344,7 @@ impl Builder<'_> {
     }
 
     /// The vertices of a selection, ascending and each once; never none. `who` is for messages.
-    pub(super) fn selected(
+    pub(crate) fn selected(
         &mut self,
         at: &Placed<Selection>,
         object: &Object,
@@ -270,6 +430,90 @@ impl Builder<'_> {
             }
         })
     }
+}
+
+/// Whether each axis is held, if some are free.
+fn held_axes(free: Option<&[tables::Axis]>) -> [bool; 3] {
+    let is_held = |axis: tables::Axis| free.is_none_or(|free| !free.contains(&axis));
+    [tables::Axis::X, tables::Axis::Y, tables::Axis::Z].map(is_held)
+}
+
+/// The nodes that move some vertices, ascending; all of a prop that has one of them.
+fn nodes_of(object: &Object, vertices: &[u32]) -> Vec<usize> {
+    let vertices = vertices.iter().map(|vertex| *vertex as usize);
+    let mut nodes: Vec<usize> = match &object.movement {
+        Movement::Simulated(nodes) => vertices.map(|vertex| nodes.start + vertex).collect(),
+        Movement::Carried(carried) => {
+            let corners = vertices.flat_map(|vertex| carried.corners[vertex]);
+            corners
+                .map(|corner| carried.nodes.start + corner as usize)
+                .collect()
+        }
+        Movement::Scripted(_) => Vec::new(),
+    };
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
+
+/// Edges that clamps hold from the start are rigid.
+pub(super) fn stiffen_clamps(bodies: &mut [Body], pins: &[Pin], clamps: &[Clamp]) {
+    for clamp in clamps.iter().filter(|clamp| pins[clamp.pin].start == 0.0) {
+        let object = pins[clamp.pin].object;
+        let mut first = None;
+        for body in bodies.iter_mut().filter(|body| body.object == object) {
+            let first = *first.get_or_insert(body.edges.start);
+            // Nobody else has these elements yet.
+            let Elements::Rods(rods) = &mut body.elements else {
+                continue;
+            };
+            let Some(rods) = Arc::get_mut(rods) else {
+                continue;
+            };
+            for edge in clamp.edges.iter().map(|edge| first + *edge as usize) {
+                if body.edges.contains(&edge) {
+                    rods.is_rigid[edge - body.edges.start] = true;
+                }
+            }
+        }
+    }
+}
+
+/// Rods that are without force as they start are so with rigid edges too.
+pub(super) fn keep_rest_shapes(bodies: &mut [Body], objects: &[Object]) {
+    for body in bodies {
+        let (Elements::Rods(elements), Kind::Rods(rods)) =
+            (&mut body.elements, &objects[body.object].kind)
+        else {
+            continue;
+        };
+        let as_at_start = [
+            rods.natural_curvature.is_none(),
+            rods.natural_twist.is_none(),
+        ];
+        if let Some(RodElements {
+            batch, is_rigid, ..
+        }) = Arc::get_mut(elements)
+        {
+            batch.keep_angles(is_rigid, as_at_start);
+        }
+    }
+}
+
+/// The edges that one triangle has alone, and that triangle.
+fn border_edges(triangles: &[[u32; 3]]) -> Vec<([u32; 2], [u32; 3])> {
+    let mut sides: Vec<([u32; 2], [u32; 3])> = Vec::new();
+    for triangle @ [a, b, c] in triangles {
+        for (one, other) in [(*a, *b), (*b, *c), (*c, *a)] {
+            sides.push(([one.min(other), one.max(other)], *triangle));
+        }
+    }
+    sides.sort_unstable();
+    let alone = sides.chunk_by(|one, other| one.0 == other.0);
+    alone
+        .filter(|same| same.len() == 1)
+        .map(|same| same[0])
+        .collect()
 }
 
 /// Where an object starts, in words.

@@ -5,6 +5,7 @@ use glam::DQuat;
 use super::Builder;
 use super::director::directors;
 use super::object::ObjectItem;
+use crate::generate::shape::Shape;
 use crate::material;
 use crate::mesh::Mesh;
 use crate::mesh::diagnose::Use;
@@ -50,6 +51,7 @@ impl<'a> Builder<'a> {
         item: &ObjectItem,
         material: Option<&'a NamedItem<Material>>,
         mesh: &Mesh,
+        shape: Option<&Shape>,
         place: &Place,
     ) -> Option<(Kind, f64)> {
         let nothing = Material::default();
@@ -60,7 +62,8 @@ impl<'a> Builder<'a> {
         let volume = || volume_properties(&mesh.points, &mesh.triangles);
         let result = match &item.value.kind {
             ObjectKind::Rigid(rigid) => {
-                let properties = volume();
+                let properties = shape.and_then(Shape::mass_properties);
+                let properties = properties.unwrap_or_else(volume);
                 self.refuse_hollow(properties.volume, &item.name, place)?;
                 let mass = match &rigid.mass {
                     Some(mass) => Ok(mass.value.0),
@@ -183,6 +186,12 @@ pub(super) fn rods(
         material: material::rod(material, name, place, radius)?,
         radius,
         proximity_radius: proximity.unwrap_or(radius[0].max(radius[1])),
+        natural_curvature: section
+            .natural_curvature
+            .map(|both| both.map(|value| value.0)),
+        natural_twist: section.natural_twist.map(|twist| twist.0),
+        start_twist: section.start_twist.0,
+        quasi_static_twist: section.quasi_static_twist,
         edges: Vec::new(),
         directors: Vec::new(),
     })

@@ -2,6 +2,7 @@
 //! place.
 
 mod director;
+mod elements;
 mod generated;
 mod groom;
 mod hold;
@@ -11,7 +12,8 @@ mod motion;
 mod object;
 mod place;
 mod refuse;
-mod shell;
+mod rods;
+mod simulate;
 mod tie;
 
 use std::collections::BTreeMap;
@@ -23,7 +25,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::energy::wind::{Air, Wind};
 use crate::io::input::Files;
 use crate::model::contact::{ContactModel, PairOverride, Pairing};
-use crate::model::{Body, Model, Object};
+use crate::model::{Body, Clamp, Model, Object, Unknowns};
 use crate::probe::{self, Probe};
 use crate::scene::Scene;
 use crate::scene::problem::{Place, Problem, Problems};
@@ -31,6 +33,7 @@ use crate::scene::tables;
 use crate::scene::values::Placed;
 use crate::state::{Clock, State};
 use crate::units::did_you_mean;
+use hold::{keep_rest_shapes, stiffen_clamps};
 use place::Layout;
 
 /// Scenes with more vertices than this are refused: their indices and matrices would not fit.
@@ -79,6 +82,8 @@ pub(crate) struct Builder<'a> {
     vertices: usize,
     /// Vertices that are allowed.
     most_vertices: usize,
+    /// The warp of cloth from files, by name.
+    warps: BTreeMap<String, DVec3>,
     /// How the points of files become those of objects, by name.
     layouts: BTreeMap<String, Arc<Layout>>,
 }
@@ -89,8 +94,13 @@ struct Parts {
     objects: Vec<Object>,
     bodies: Vec<Body>,
     masses: Vec<f64>,
+    weights: Vec<f64>,
+    twist_inertias: Vec<f64>,
     positions: Vec<DVec3>,
     velocities: Vec<DVec3>,
+    directors: Vec<DVec3>,
+    twists: Vec<f64>,
+    spins: Vec<f64>,
 }
 
 impl<'a> Builder<'a> {
@@ -102,6 +112,7 @@ impl<'a> Builder<'a> {
             vertices: 0,
             most_vertices: MAX_VERTICES,
             layouts: BTreeMap::new(),
+            warps: BTreeMap::new(),
         }
     }
 
@@ -132,7 +143,7 @@ impl<'a> Builder<'a> {
         let names = self.refuse_double_names();
         let parts = self.parts();
         names?;
-        let (parts, clock) = (parts?, clock?);
+        let (mut parts, clock) = (parts?, clock?);
         let pins = self.pins(&parts.objects);
         let clamps = self.clamps(&parts.objects);
         let loads = self.loads(&parts.objects);
@@ -148,9 +159,14 @@ impl<'a> Builder<'a> {
             pins.push(pin);
             clamp
         });
+        let clamps: Vec<Clamp> = clamps.collect();
+        stiffen_clamps(&mut parts.bodies, &pins, &clamps);
+        keep_rest_shapes(&mut parts.bodies, &parts.objects);
+        self.clamp_borders(&parts.objects, &mut parts.bodies, &pins)?;
+        let unknowns = Unknowns::of(&mut parts.bodies);
         let inputs = std::mem::take(&mut self.files).finish();
         let mut model = Model {
-            clamps: clamps.collect(),
+            clamps,
             pins,
             objects: parts.objects,
             bodies: parts.bodies,
@@ -159,7 +175,13 @@ impl<'a> Builder<'a> {
                 step: 0,
                 positions: parts.positions,
                 velocities: parts.velocities,
+                directors: parts.directors,
+                twists: parts.twists,
+                spins: parts.spins,
             },
+            weights: parts.weights,
+            twist_inertias: parts.twist_inertias,
+            unknowns,
             loads: loads?,
             ties: ties?,
             contact: contact?,
@@ -167,9 +189,11 @@ impl<'a> Builder<'a> {
             wind: wind?,
             probes: Vec::new(),
             clock,
+            method: self.tables.method.clone(),
             inputs: inputs.files,
             renamed: inputs.renamed,
         };
+        model.start_as_held();
         let probes = self.tables.probe.0.iter();
         let probes: Vec<Option<Probe>> = probes
             .map(|item| probe::build(item, &model, self))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 use super::Builder;
 use super::mesh::to_scene_axes;
@@ -11,7 +11,7 @@ use super::refuse::FARTHEST;
 use crate::io::import;
 use crate::motion::keyframes::{Key, Keyframes, Track};
 use crate::motion::sequence::Sequence;
-use crate::motion::{Motion, Oscillation, Script, Twist};
+use crate::motion::{Deformation, Motion, Oscillation, Script, Twist};
 use crate::scene::problem::Place;
 use crate::scene::tables::{self, Duration};
 use crate::scene::values::Placed;
@@ -116,6 +116,10 @@ impl Builder<'_> {
                 .map_or(center, |center| vector(center.map(|length| length.0))),
             oscillation,
             keyframes,
+            deformation: table.deformation.as_ref().map(|table| Deformation {
+                gradient: DMat3::from_cols_array_2d(&table.gradient).transpose(),
+                ramp: table.ramp.0,
+            }),
         })
     }
 

@@ -8,14 +8,13 @@ use super::kind::{carry_directors, own_thickness, surface, use_of};
 use super::mesh::Prototype;
 use super::place::{Layout, Places, vector};
 use super::refuse::smallest_length;
-use super::shell::shell;
+use super::simulate::Simulated;
 use super::{Builder, Parts};
 use crate::generate::lattice::Embedding;
 use crate::generate::shape::Shape;
 use crate::mesh::Mesh;
 use crate::mesh::diagnose::Use;
-use crate::mesh::surface::{areas, lumped_masses};
-use crate::model::{Body, Exact, Kind, Movement, Object, Shell};
+use crate::model::{Exact, Kind, Movement, Object};
 use crate::scene::problem::Place;
 use crate::scene::tables::{self, Collider, ObjectKind, Placement};
 use crate::scene::values::NamedItem;
@@ -41,7 +40,7 @@ impl<'a> Builder<'a> {
         }
         for (index, item) in tables.object.0.iter().enumerate() {
             if let ObjectKind::Groom(groom) = &item.value.kind {
-                slots[index] = self.groom(item, groom, &slots);
+                slots[index] = self.groom(item, groom, &slots, (&mut parts, index));
             }
         }
         let objects: Option<Vec<Object>> = slots.into_iter().collect();
@@ -62,12 +61,15 @@ impl<'a> Builder<'a> {
         } = prototype?;
         let use_as = use_of(&item.value.kind);
         let places = self.placed(&mut mesh, &item.value.placement, use_as, &who, &place)?;
-        let (kind, mass) = self.kind(item, material?, &mesh, &place)?;
-        let whole = places.copies_of(&mesh);
+        let exact = exact(shape, &places);
+        let shape = exact.as_ref().map(|exact| &exact.shape);
+        let (kind, mass) = self.kind(item, material?, &mesh, shape, &place)?;
+        let rolled = rolled(&item.value.kind, &mesh);
+        let whole = places.copies_of(rolled.as_ref().unwrap_or(&mesh));
         let smallest = smallest_length(&mesh, use_as);
         self.refuse_far(&whole, smallest, &who, &item.place)?;
         let kind = match kind {
-            Kind::Rigid(_, properties) => Kind::Rigid(exact(shape, &places), properties),
+            Kind::Rigid(_, properties) => Kind::Rigid(exact, properties),
             Kind::Rods(rods) => {
                 let turns: Vec<DQuat> = places.poses.iter().map(|pose| pose.turn).collect();
                 Kind::Rods(carry_directors(rods, &mesh, &turns))
@@ -84,25 +86,34 @@ impl<'a> Builder<'a> {
             }
             kind => kind,
         };
+        let movement = match &item.value.motion {
+            None => {
+                let simulated = Simulated {
+                    item,
+                    index,
+                    kind: &kind,
+                    mass,
+                    mesh: &mesh,
+                    whole: &whole,
+                    places: &places,
+                    place: &place,
+                };
+                Some(self.simulate(&simulated, parts)?)
+            }
+            Some(_) => None,
+        };
         let layout = Arc::new(Layout {
             order,
             count: mesh.points.len(),
             places,
         });
-        let movement = match (&kind, &item.value.motion) {
-            (Kind::Shell(material), None) => {
-                let shell = self.shell(item, &mesh, material.clone(), &place)?;
-                let masses = self.shell_masses(&shell, &mesh, item, &place)?;
-                let first = parts.positions.len();
-                parts.add_bodies(index, &whole, shell, &masses);
-                parts.set_in_motion(first, masses.len(), &item.value);
-                self.refuse_fast(&parts.velocities[first..], &who, &item.place)?;
-                Movement::Simulated(first..parts.positions.len())
-            }
-            (_, motion) => {
+        let movement = match movement {
+            Some(movement) => movement,
+            None => {
                 let center = vector(item.value.placement.position.map(|length| length.0));
                 let arrange = |points: Vec<DVec3>| layout.all(points);
-                Movement::Scripted(Box::new(self.script(motion.as_ref(), center, &arrange)?))
+                let script = self.script(item.value.motion.as_ref(), center, &arrange)?;
+                Movement::Scripted(Box::new(script))
             }
         };
         let copies = layout.places.poses.len();
@@ -115,6 +126,8 @@ impl<'a> Builder<'a> {
             copies,
             mass: copies as f64 * mass,
             movement,
+            rooted: None,
+            rest: rolled.is_some().then_some(mesh.points),
         })
     }
 
@@ -154,6 +167,8 @@ impl<'a> Builder<'a> {
             copies: places.poses.len(),
             mass: 0.0,
             movement: Movement::Scripted(Box::new(script)),
+            rooted: None,
+            rest: None,
             surface: surface(contact, 0.0),
         })
     }
@@ -179,86 +194,27 @@ impl<'a> Builder<'a> {
         self.refuse_defects(mesh, use_as, who, place)?;
         Some(places)
     }
-
-    fn shell(
-        &mut self,
-        item: &ObjectItem,
-        mesh: &Mesh,
-        material: crate::material::ShellMaterial,
-        place: &Place,
-    ) -> Option<Arc<Shell>> {
-        let warp = match &item.value.kind {
-            ObjectKind::ClothMesh(cloth) => {
-                self.direction(&cloth.warp, "the warp needs a direction")?
-            }
-            _ => DVec3::X,
-        };
-        match shell(mesh, material, warp) {
-            Ok(shell) => Some(Arc::new(shell)),
-            Err(reason) => {
-                let message = format!("`object.{}` cannot be built: {reason}", item.name);
-                self.problem(place, message, "give sizes and numbers that fit");
-                None
-            }
-        }
-    }
-
-    /// The masses of the nodes of one copy (kg).
-    fn shell_masses(
-        &mut self,
-        shell: &Shell,
-        mesh: &Mesh,
-        item: &ObjectItem,
-        place: &Place,
-    ) -> Option<Vec<f64>> {
-        let areas = areas(&mesh.points, &mesh.triangles);
-        let density = shell.material.area_density;
-        let masses = lumped_masses(mesh.points.len(), &mesh.triangles, &areas, density);
-        if let Some(mass) = masses.iter().find(|mass| !mass.is_normal()) {
-            let message = format!("a vertex of `object.{}` would weigh {mass:e} kg", item.name);
-            let advice = "give a `size` and a material whose masses can be computed with";
-            self.problem(place, message, advice);
-            return None;
-        }
-        Some(masses)
-    }
 }
 
-impl Parts {
-    /// Nodes and bodies for all copies of a piece of cloth.
-    fn add_bodies(&mut self, object: usize, whole: &Mesh, shell: Arc<Shell>, masses: &[f64]) {
-        for points in whole.points.chunks(masses.len()) {
-            let first = self.positions.len();
-            self.positions.extend(points);
-            self.masses.extend(masses);
-            self.bodies.push(Body {
-                object,
-                nodes: first..self.positions.len(),
-                shell: shell.clone(),
-            });
-        }
+/// A sheet rolled up about y, if it starts so. Edges along x keep their lengths: they are the chords of the roll.
+fn rolled(kind: &ObjectKind, mesh: &Mesh) -> Option<Mesh> {
+    let ObjectKind::ClothGrid(grid) = kind else {
+        return None;
+    };
+    let radius = grid.roll.as_ref()?.value.0;
+    let cells = (grid.vertices.value[0].max(2) - 1) as f64;
+    let chord = grid.size.value[0].0 / cells;
+    let angle = 2.0 * (0.5 * chord / radius).min(1.0).asin();
+    let mut mesh = mesh.clone();
+    for point in &mut mesh.points {
+        let turned = point.x / chord * angle;
+        *point = DVec3::new(
+            radius * turned.sin(),
+            point.y,
+            radius * (1.0 - turned.cos()),
+        );
     }
-
-    /// The velocities at the start: each copy turns about its middle.
-    fn set_in_motion(&mut self, first: usize, copy: usize, object: &tables::Object) {
-        let velocity = vector(object.velocity.map(|speed| speed.0));
-        let spin = vector(object.angular_velocity.map(|rate| rate.0));
-        self.velocities.resize(first, DVec3::ZERO);
-        for nodes in (first..self.positions.len()).step_by(copy) {
-            let nodes = nodes..nodes + copy;
-            let mass: f64 = self.masses[nodes.clone()].iter().sum();
-            let weighted = nodes
-                .clone()
-                .map(|node| self.positions[node] * self.masses[node]);
-            let middle = weighted.sum::<DVec3>() / mass;
-            let turning = |node: usize| match spin == DVec3::ZERO {
-                true => velocity,
-                false => velocity + spin.cross(self.positions[node] - middle),
-            };
-            let velocities: Vec<DVec3> = nodes.map(turning).collect();
-            self.velocities.extend(velocities);
-        }
-    }
+    Some(mesh)
 }
 
 /// The exact shape of something that is put in its places, if there is one and no scale spoils it.

@@ -112,7 +112,7 @@ impl Builder<'_> {
     }
 
     /// A direction of length one.
-    pub(super) fn direction(&mut self, given: &Placed<[f64; 3]>, message: &str) -> Option<DVec3> {
+    pub(crate) fn direction(&mut self, given: &Placed<[f64; 3]>, message: &str) -> Option<DVec3> {
         let vector = DVec3::from_array(given.value);
         // Scaled first: the length of a very long or short vector is no number.
         let direction = (vector / vector.abs().max_element()).try_normalize();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use glam::DVec3;
 
 use super::{Finding, Severity, finding};
-use crate::model::{Clamp, Model, Movement, Pin};
+use crate::model::{Clamp, Model, Pin};
 use crate::units::short_number;
 
 /// Two pins pull a vertex apart if they move it differently by more than this (m), or twist it (rad).
@@ -23,11 +23,11 @@ pub(super) fn check_pins(model: &Model, findings: &mut Vec<Finding>) {
             );
             findings.push(finding(Severity::Warning, sentence));
         }
-        if matches!(object.movement, Movement::Rooted { .. }) {
+        if let Some(jump) = jump_at_start(model, pin) {
             let sentence = format!(
-                "`{}` has no effect yet: `{}` goes with what it grows on",
+                "`{}` begins {} m away from where its vertices start: they jump there in the first step",
                 called(model, index),
-                object.name
+                short_number(jump)
             );
             findings.push(finding(Severity::Warning, sentence));
         }
@@ -43,6 +43,19 @@ pub(super) fn check_pins(model: &Model, findings: &mut Vec<Finding>) {
     for (earlier, later) in sharing_pairs(model) {
         check_pair(model, earlier, later, findings);
     }
+}
+
+/// How far a pin that holds from the start moves vertices at once (m), if it does.
+fn jump_at_start(model: &Model, pin: &Pin) -> Option<f64> {
+    if pin.start > 0.0 {
+        return None;
+    }
+    let points = &model.objects[pin.object].mesh.points;
+    let starts = pin.vertices.iter().map(|vertex| points[*vertex as usize]);
+    let told = pin.script.points(starts.clone().enumerate(), 0.0);
+    let jumps = told.zip(starts).map(|(told, start)| told.distance(start));
+    let jump = jumps.fold(0.0, f64::max);
+    (jump > APART.max(1e-12 * model.objects[pin.object].mesh.diagonal())).then_some(jump)
 }
 
 /// The pairs of pins that hold a vertex in common, found by vertex: a scene may have thousands of pins.

@@ -56,7 +56,7 @@ pub fn check_run(path: &std::path::Path) -> Result<Vec<Finding>, String> {
     check_manifest(&folder, &mut findings);
     check_topology(&folder, &model, &mut findings);
     check_frames_and_logs(&folder, &model, &mut findings).map_err(|error| error.to_string())?;
-    repeat_steps(&folder, &scene, &model, &mut findings).map_err(|error| error.to_string())?;
+    repeat_steps(&folder, &model, &mut findings).map_err(|error| error.to_string())?;
     Ok(findings)
 }
 
@@ -186,13 +186,12 @@ fn check_balance(model: &Model, steps: &[StepReport], findings: &mut Vec<Finding
 /// Repeats the frame that follows each checkpoint and compares every bit.
 fn repeat_steps(
     folder: &RunFolder,
-    scene: &Scene,
     model: &Model,
     findings: &mut Vec<Finding>,
 ) -> Result<(), IoError> {
     let mut starts = vec![model.start.clone()];
     for step in folder.checkpoints()? {
-        match folder.read_checkpoint(step, model.masses.len()) {
+        match folder.read_checkpoint(step, model) {
             Ok((state, _)) => starts.push(state),
             Err(error) => findings.push(finding(Severity::Wrong, error.to_string())),
         }
@@ -205,7 +204,7 @@ fn repeat_steps(
         if frames.binary_search(&frame).is_err() {
             continue;
         }
-        match repeat_frame(folder, scene, model, state, frame) {
+        match repeat_frame(folder, model, state, frame) {
             Ok(()) => repeated += 1,
             Err(sentence) => findings.push(finding(Severity::Wrong, sentence)),
         }
@@ -217,17 +216,15 @@ fn repeat_steps(
 
 fn repeat_frame(
     folder: &RunFolder,
-    scene: &Scene,
     model: &Model,
     mut state: State,
     frame: u64,
 ) -> Result<(), String> {
-    let integrator = scene.tables.method.integrator;
     let mut scratch = Scratch::new(model).map_err(|error| error.to_string())?;
     let first = state.step;
     let mut last = None;
     while state.step < frame * model.clock.steps_per_frame {
-        let step = integrate::step(integrator, model, &state, &mut scratch)
+        let step = integrate::step(model, &state, &mut scratch)
             .map_err(|error| format!("step {} cannot be repeated: {error}", state.step + 1))?;
         state = step.to.clone();
         last = Some(step);

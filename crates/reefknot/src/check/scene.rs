@@ -8,13 +8,10 @@ use crate::generate::shape::Shape;
 use crate::material::PRESET_MATERIALS;
 use crate::mesh::Mesh;
 use crate::mesh::diagnose::{self, Use};
-use crate::model::{Exact, Kind, Model, Movement, Object};
+use crate::model::{Exact, Kind, Model, Object};
 use crate::scene::Scene;
 use crate::scene::tables::Material;
 use crate::units::short_number;
-
-/// A sentence lists at most so many objects.
-const MOST_NAMES: usize = 20;
 
 /// Looks for what a user probably did not mean.
 #[must_use]
@@ -23,7 +20,6 @@ pub fn check_scene(scene: &Scene, model: &Model) -> Vec<Finding> {
     if model.objects.iter().all(Object::is_collider) {
         findings.push(finding(Severity::Warning, "the scene has no object"));
     }
-    check_not_simulated(scene, model, &mut findings);
     check_presets(scene, &mut findings);
     for object in &model.objects {
         check_mesh(object, &mut findings);
@@ -242,43 +238,5 @@ fn check_told(scene: &Scene, model: &Model, findings: &mut Vec<Finding>) {
         for load in loads.filter(|load| model.objects[load.object].name == item.name) {
             idle(format!("`load.{}`", load.name), &item.name);
         }
-    }
-}
-
-/// Objects that the integrator does not move yet.
-fn check_not_simulated(scene: &Scene, model: &Model, findings: &mut Vec<Finding>) {
-    let waits = |object: &&Object| {
-        let table = scene.tables.object.get(&object.name);
-        let is_told = table.is_some_and(|table| table.motion.is_some());
-        let is_simulated = matches!(object.movement, Movement::Simulated(_));
-        !object.is_collider() && !is_told && !is_simulated
-    };
-    let names: Vec<&str> = model
-        .objects
-        .iter()
-        .filter(waits)
-        .map(|o| o.name.as_str())
-        .collect();
-    if !names.is_empty() {
-        let more = names.len().saturating_sub(MOST_NAMES);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        let sentence = format!(
-            "only cloth is simulated by `{}` so far; these rest, or go with what holds them: {}{more}",
-            scene.tables.method.integrator.word(),
-            names[..names.len().min(MOST_NAMES)].join(", ")
-        );
-        findings.push(finding(Severity::Warning, sentence));
-    }
-    let inert: Vec<&str> = model.ties.iter().map(|tie| tie.name.as_str()).collect();
-    if let Some(first) = inert.first() {
-        let sentence = format!(
-            "attachments and stitches such as `{first}` have no effect with `{}` yet",
-            scene.tables.method.integrator.word()
-        );
-        findings.push(finding(Severity::Warning, sentence));
     }
 }

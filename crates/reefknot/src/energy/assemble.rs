@@ -10,10 +10,13 @@ use rayon::prelude::*;
 
 /// Values, gradients and projected Hessians of all elements of one energy.
 #[derive(Clone, Debug)]
-pub struct ElementBuffer<const K: usize> {
-    stencils: Vec<[u32; K]>,
+pub struct ElementBuffer {
+    /// The nodes of the elements, one element after the other.
+    stencils: Vec<u32>,
+    /// How many nodes an element has.
+    size: usize,
     values: Vec<f64>,
-    gradients: Vec<[DVec3; K]>,
+    gradients: Vec<DVec3>,
     /// The pairs (i, j ≤ i) of each element's nodes, each oriented so that its row is the node of larger index.
     blocks: Vec<DMat3>,
 }
@@ -24,8 +27,8 @@ const fn pairs(nodes: usize) -> usize {
 }
 
 /// The pairs (i, j ≤ i) of an element's nodes in the order of the buffer, as (row, column) with the larger node first.
-fn oriented_pairs<const K: usize>(stencil: &[u32; K]) -> impl Iterator<Item = (usize, usize)> {
-    (0..K).flat_map(move |i| {
+fn oriented_pairs(stencil: &[u32]) -> impl Iterator<Item = (usize, usize)> {
+    (0..stencil.len()).flat_map(move |i| {
         (0..=i).map(move |j| {
             if stencil[i] >= stencil[j] {
                 (i, j)
@@ -36,37 +39,58 @@ fn oriented_pairs<const K: usize>(stencil: &[u32; K]) -> impl Iterator<Item = (u
     })
 }
 
-impl<const K: usize> ElementBuffer<K> {
+impl ElementBuffer {
     /// An empty buffer for elements whose nodes, distinct in each element, are `stencils`.
-    pub fn new(stencils: &[[u32; K]]) -> Self {
+    pub fn new<const K: usize>(stencils: &[[u32; K]]) -> Self {
         Self {
-            stencils: stencils.to_vec(),
+            stencils: stencils.as_flattened().to_vec(),
+            size: K,
             values: vec![0.0; stencils.len()],
-            gradients: vec![[DVec3::ZERO; K]; stencils.len()],
+            gradients: vec![DVec3::ZERO; K * stencils.len()],
             blocks: vec![DMat3::ZERO; stencils.len() * pairs(K)],
         }
     }
 
     /// Evaluates all elements at the positions of the nodes. The energy must have the stencils of the buffer.
-    pub fn fill(&mut self, energy: &impl Energy<K>, positions: &[DVec3]) {
-        let stencils = self.stencils.par_chunks(CHUNK);
+    pub fn fill<const K: usize>(&mut self, energy: &impl Energy<K>, positions: &[DVec3]) {
+        debug_assert_eq!(K, self.size);
+        let stencils = energy.stencils().par_chunks(CHUNK);
         let values = self.values.par_chunks_mut(CHUNK);
-        let gradients = self.gradients.par_chunks_mut(CHUNK);
+        let gradients = self.gradients.par_chunks_mut(CHUNK * K);
         let blocks = self.blocks.par_chunks_mut(CHUNK * pairs(K));
         let chunks = stencils.zip(values).zip(gradients.zip(blocks)).enumerate();
         chunks.for_each(|(chunk, ((stencils, values), (gradients, blocks)))| {
             let blocks = blocks.chunks_exact_mut(pairs(K));
-            let elements = stencils
-                .iter()
-                .zip(values)
-                .zip(gradients.iter_mut().zip(blocks));
-            for (i, ((stencil, value), (gradient, blocks))) in elements.enumerate() {
+            let gradients = gradients.chunks_exact_mut(K);
+            let elements = stencils.iter().zip(values).zip(gradients.zip(blocks));
+            for (i, ((stencil, value), (gradients, blocks))) in elements.enumerate() {
                 let x = at_nodes(stencil, positions);
-                let hessian;
-                (*value, *gradient, hessian) = energy.linearize(chunk * CHUNK + i, &x);
+                let (energy, gradient, hessian) = energy.linearize(chunk * CHUNK + i, &x);
+                *value = energy;
+                gradients.copy_from_slice(&gradient);
                 for (block, (row, column)) in blocks.iter_mut().zip(oriented_pairs(stencil)) {
                     *block = hessian[row][column];
                 }
+            }
+        });
+    }
+
+    /// Evaluates values and gradients only.
+    pub fn fill_gradients<const K: usize>(&mut self, energy: &impl Energy<K>, positions: &[DVec3]) {
+        debug_assert_eq!(K, self.size);
+        let stencils = energy.stencils().par_chunks(CHUNK);
+        let values = self.values.par_chunks_mut(CHUNK);
+        let gradients = self.gradients.par_chunks_mut(CHUNK * K);
+        let chunks = stencils.zip(values).zip(gradients).enumerate();
+        chunks.for_each(|(chunk, ((stencils, values), gradients))| {
+            let elements = stencils
+                .iter()
+                .zip(values)
+                .zip(gradients.chunks_exact_mut(K));
+            for (i, ((stencil, value), gradients)) in elements.enumerate() {
+                let x = at_nodes(stencil, positions);
+                *value = energy.value(chunk * CHUNK + i, &x);
+                gradients.copy_from_slice(&energy.gradient(chunk * CHUNK + i, &x));
             }
         });
     }
@@ -78,14 +102,15 @@ impl<const K: usize> ElementBuffer<K> {
 
     /// Σ vₑᵀHₑvₑ over the elements, with the projected Hessians of the last fill: what a step dissipates or stores.
     pub fn quadratic_form(&self, v: &[DVec3]) -> f64 {
-        sum_in_chunks(self.stencils.len(), |element| {
-            let stencil = &self.stencils[element];
-            let v = at_nodes(stencil, v);
-            let blocks = &self.blocks[element * pairs(K)..][..pairs(K)];
+        let (size, pairs) = (self.size, pairs(self.size));
+        sum_in_chunks(self.values.len(), |element| {
+            let stencil = &self.stencils[element * size..][..size];
+            let v = |local: usize| v[stencil[local] as usize];
+            let blocks = &self.blocks[element * pairs..][..pairs];
             let term = |(block, (row, column)): (&DMat3, (usize, usize))| {
                 // A block off the diagonal stands for its transpose too.
                 let count = if row == column { 1.0 } else { 2.0 };
-                count * v[row].dot(*block * v[column])
+                count * v(row).dot(*block * v(column))
             };
             blocks.iter().zip(oriented_pairs(stencil)).map(term).sum()
         })
@@ -141,15 +166,15 @@ impl Incidence {
 
 /// Where the entries of an [`ElementBuffer`] go.
 #[derive(Clone, Debug)]
-pub struct GatherMap<const K: usize> {
+pub struct GatherMap {
     blocks_of_slot: Incidence,
     gradients_of_node: Incidence,
 }
 
-impl<const K: usize> GatherMap<K> {
+impl GatherMap {
     /// For a matrix of `slots` stored blocks, where `slot(row, column)` says which of them holds the block of two nodes,
     /// row ≥ column.
-    pub fn new(
+    pub fn new<const K: usize>(
         stencils: &[[u32; K]],
         nodes: usize,
         slots: usize,
@@ -169,7 +194,7 @@ impl<const K: usize> GatherMap<K> {
     }
 
     /// Adds `scale` times the Hessian blocks of the buffer to the stored blocks of the matrix.
-    pub fn gather_blocks(&self, buffer: &ElementBuffer<K>, scale: f64, values: &mut [DMat3]) {
+    pub fn gather_blocks(&self, buffer: &ElementBuffer, scale: f64, values: &mut [DMat3]) {
         self.blocks_of_slot.gather(values, |value, blocks| {
             let sum = blocks.iter().fold(DMat3::ZERO, |sum, &block| {
                 sum + buffer.blocks[block as usize]
@@ -179,8 +204,8 @@ impl<const K: usize> GatherMap<K> {
     }
 
     /// Adds `scale` times the gradients of the buffer to the vector over nodes; −1 makes them forces.
-    pub fn gather_gradients(&self, buffer: &ElementBuffer<K>, scale: f64, forces: &mut [DVec3]) {
-        let gradients = buffer.gradients.as_flattened();
+    pub fn gather_gradients(&self, buffer: &ElementBuffer, scale: f64, forces: &mut [DVec3]) {
+        let gradients = &buffer.gradients;
         self.gradients_of_node.gather(forces, |force, entries| {
             let sum = entries
                 .iter()
@@ -194,7 +219,7 @@ impl<const K: usize> GatherMap<K> {
 mod tests {
     use super::super::check::dense;
     use super::super::hinge::Hinges;
-    use super::super::membrane::{Membrane, isotropic_stiffness};
+    use super::super::membrane::{Membrane, MembraneLaw, isotropic_stiffness};
     use super::super::total_value;
     use super::*;
     use crate::generate::sheet::{Cells, grid};
@@ -238,6 +263,7 @@ mod tests {
                 &rest_triangles,
                 vec![0; rest_triangles.len()],
                 vec![isotropic_stiffness(100.0, 0.3)],
+                MembraneLaw::StVenantKirchhoff,
             )
             .unwrap(),
         }

@@ -1,11 +1,26 @@
-//! Stretch and shear of cloth: St. Venant-Kirchhoff triangles.
+//! Stretch and shear of cloth: triangles of one of three laws.
 //!
-//! With the deformation gradient F = Σᵢ xᵢ ∇Nᵢᵀ (3×2) and the Green strain E = (FᵀF − I)/2, a triangle of rest area A
-//! has the energy A/2 ε·Cε, where ε = (E₁₁, E₂₂, 2E₁₂) in the axes of the material (1 warp, 2 weft) and C is in N/m.
-//! The derivatives are those of Bonet and Wood, Nonlinear Continuum Mechanics for Finite Element Analysis.
+//! The deformation gradient of a triangle is F = Σᵢ xᵢ ∇Nᵢᵀ (3×2), in the axes of the material (1 warp, 2 weft). All laws
+//! take their parameters from one matrix C (N/m), the plane stress of small strains ε = (ε₁₁, ε₂₂, 2ε₁₂), and agree
+//! for these: the energy of a triangle of rest area A is then A/2 ε·Cε. They differ where strains are large:
+//!
+//! - St. Venant-Kirchhoff hardens under tension and softens under pressure,
+//! - corotated is linear in the stretch: a strip of Poisson ratio 0 pulls with E t ε,
+//! - neo-Hookean softens under tension as rubber does and resists the loss of area.
+//!
+//! A triangle in space has no inside out, only an area that can vanish. There the last two laws have a kink, and the
+//! directions of their forces are one of many; all numbers stay finite.
+
+mod corotated;
+mod modes;
+mod neo_hookean;
+mod st_venant_kirchhoff;
+#[cfg(test)]
+mod tests;
 
 use super::{Blocks, CHUNK, Energy, at_nodes};
 use glam::{DMat2, DMat3, DVec2, DVec3};
+use modes::Modes;
 use rayon::prelude::*;
 
 /// Plane stress of a sheet that is the same in all directions.
@@ -45,6 +60,18 @@ pub fn flatten(corners: [DVec3; 3]) -> [DVec2; 3] {
     ]
 }
 
+/// How stress grows with strain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MembraneLaw {
+    /// Linear in the Green strain; C may be any symmetric positive semidefinite matrix.
+    #[default]
+    StVenantKirchhoff,
+    /// Stable neo-Hookean in two dimensions; warp and weft stiffer than the shear asks for are fibres.
+    NeoHookean,
+    /// Linear in the Biot strain; C may be any symmetric positive semidefinite matrix.
+    Corotated,
+}
+
 /// A triangle whose rest shape has no area.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("triangle {triangle} has the rest area {area} m²")]
@@ -55,6 +82,22 @@ pub struct DegenerateTriangle {
     pub area: f64,
 }
 
+/// What is wrong with a membrane.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum MembraneError {
+    /// A triangle whose rest shape has no area.
+    #[error(transparent)]
+    Triangle(#[from] DegenerateTriangle),
+    /// A stiffness that no neo-Hookean sheet with fibres has.
+    #[error(
+        "material {material} cannot be neo-hookean: its shear is too stiff for its stretch, or not along warp and weft"
+    )]
+    NotNeoHookean {
+        /// Index of the material.
+        material: usize,
+    },
+}
+
 /// The triangles of one or several sheets.
 #[derive(Clone, Debug)]
 pub struct Membrane {
@@ -63,17 +106,27 @@ pub struct Membrane {
     area: Vec<f64>,
     material: Vec<u32>,
     stiffness: Vec<DMat3>,
+    law: MembraneLaw,
 }
 
 impl Membrane {
     /// `rest` holds the corners of each triangle in the axes of the material (m), `material` the index of each triangle
     /// into `stiffness`, the symmetric positive semidefinite matrices C (N/m).
+    ///
+    /// # Errors
+    /// If a triangle has no area at rest, or the law cannot have a stiffness.
     pub fn new(
         stencils: Vec<[u32; 3]>,
         rest: &[[DVec2; 3]],
         material: Vec<u32>,
         stiffness: Vec<DMat3>,
-    ) -> Result<Self, DegenerateTriangle> {
+        law: MembraneLaw,
+    ) -> Result<Self, MembraneError> {
+        if law == MembraneLaw::NeoHookean
+            && let Some(material) = stiffness.iter().position(|c| !neo_hookean::can_have(*c))
+        {
+            return Err(MembraneError::NotNeoHookean { material });
+        }
         let mut inverse_rest = Vec::with_capacity(rest.len());
         let mut area = Vec::with_capacity(rest.len());
         for (triangle, [a, b, c]) in rest.iter().enumerate() {
@@ -81,10 +134,10 @@ impl Membrane {
             let rest_area = 0.5 * sides.determinant().abs();
             let longest_side = (b - a).length_squared().max((c - a).length_squared());
             if rest_area <= 1e-12 * longest_side || !rest_area.is_finite() {
-                return Err(DegenerateTriangle {
+                return Err(MembraneError::Triangle(DegenerateTriangle {
                     triangle,
                     area: rest_area,
-                });
+                }));
             }
             inverse_rest.push(sides.inverse());
             area.push(rest_area);
@@ -95,12 +148,13 @@ impl Membrane {
             area,
             material,
             stiffness,
+            law,
         })
     }
 
     /// The largest length of a deformed triangle over its rest length, in any direction of its plane.
     pub fn largest_stretch(&self, element: usize, x: &[DVec3; 3]) -> f64 {
-        let [f1, f2] = self.deformation(element, x);
+        let [f1, f2] = self.triangle(element, x).f;
         let (c11, c22, c12) = (f1.length_squared(), f2.length_squared(), f1.dot(f2));
         (0.5 * (c11 + c22) + (0.5 * (c11 - c22)).hypot(c12)).sqrt()
     }
@@ -136,56 +190,29 @@ impl Membrane {
         self.stencils.iter().enumerate().map(ratio).reduce(smaller)
     }
 
-    /// ∇Nᵢ, the gradients of the linear shape functions in the axes of the material (1/m).
-    fn shape_gradients(&self, element: usize) -> [DVec2; 3] {
+    fn triangle(&self, element: usize, x: &[DVec3; 3]) -> Triangle {
         let [second, third] = [0, 1].map(|row| self.inverse_rest[element].row(row));
-        [-second - third, second, third]
-    }
-
-    /// The columns of F.
-    fn deformation(&self, element: usize, x: &[DVec3; 3]) -> [DVec3; 2] {
-        let [_, second, third] = self.shape_gradients(element);
         let sides = [x[1] - x[0], x[2] - x[0]];
-        [
-            sides[0] * second.x + sides[1] * third.x,
-            sides[0] * second.y + sides[1] * third.y,
-        ]
-    }
-
-    fn material_stiffness(&self, element: usize) -> DMat3 {
-        self.stiffness[self.material[element] as usize]
-    }
-
-    /// The second Piola-Kirchhoff stress S (N/m).
-    fn stress(&self, element: usize, f: &[DVec3; 2]) -> DMat2 {
-        let s = self.material_stiffness(element) * green_strain(f);
-        DMat2::from_cols(DVec2::new(s.x, s.z), DVec2::new(s.z, s.y))
-    }
-
-    /// A F S ∇Nᵢ.
-    fn force(&self, element: usize, f: &[DVec3; 2], stress: DMat2) -> [DVec3; 3] {
-        self.shape_gradients(element).map(|shape| {
-            let traction = stress * shape * self.area[element];
-            f[0] * traction.x + f[1] * traction.y
-        })
-    }
-
-    /// A (∂ε/∂xᵢᵀ C ∂ε/∂xⱼ + (∇Nᵢ·S∇Nⱼ) I): the stiffness of the material, and that of the stress it is under.
-    fn second_derivative(&self, element: usize, f: &[DVec3; 2], stress: DMat2) -> Blocks<3> {
-        let shape = self.shape_gradients(element);
-        let scaled = self.material_stiffness(element) * self.area[element];
-        let strain_gradient =
-            shape.map(|w| DMat3::from_cols(f[0] * w.x, f[1] * w.y, f[1] * w.x + f[0] * w.y));
-        let mut blocks = [[DMat3::ZERO; 3]; 3];
-        for i in 0..3 {
-            for j in 0..=i {
-                let geometric = self.area[element] * shape[i].dot(stress * shape[j]);
-                blocks[i][j] = strain_gradient[i] * scaled * strain_gradient[j].transpose()
-                    + DMat3::from_diagonal(DVec3::splat(geometric));
-                blocks[j][i] = blocks[i][j].transpose();
-            }
+        Triangle {
+            f: [
+                sides[0] * second.x + sides[1] * third.x,
+                sides[0] * second.y + sides[1] * third.y,
+            ],
+            shape: [-second - third, second, third],
+            area: self.area[element],
+            stiffness: self.stiffness[self.material[element] as usize],
         }
-        blocks
+    }
+
+    fn second_derivative(&self, triangle: &Triangle, kind: Kind) -> Blocks<3> {
+        let modes = || Modes::new(&triangle.f);
+        match self.law {
+            MembraneLaw::StVenantKirchhoff => {
+                st_venant_kirchhoff::second_derivative(triangle, kind)
+            }
+            MembraneLaw::NeoHookean => neo_hookean::second_derivative(triangle, &modes(), kind),
+            MembraneLaw::Corotated => corotated::second_derivative(triangle, &modes(), kind),
+        }
     }
 }
 
@@ -195,45 +222,87 @@ impl Energy<3> for Membrane {
     }
 
     fn value(&self, element: usize, x: &[DVec3; 3]) -> f64 {
-        let strain = green_strain(&self.deformation(element, x));
-        0.5 * self.area[element] * strain.dot(self.material_stiffness(element) * strain)
+        let triangle = self.triangle(element, x);
+        match self.law {
+            MembraneLaw::StVenantKirchhoff => st_venant_kirchhoff::value(&triangle),
+            MembraneLaw::NeoHookean => neo_hookean::value(&triangle),
+            MembraneLaw::Corotated => corotated::value(&triangle, &Modes::new(&triangle.f)),
+        }
     }
 
     fn gradient(&self, element: usize, x: &[DVec3; 3]) -> [DVec3; 3] {
-        let f = self.deformation(element, x);
-        self.force(element, &f, self.stress(element, &f))
+        let triangle = self.triangle(element, x);
+        match self.law {
+            MembraneLaw::StVenantKirchhoff => st_venant_kirchhoff::force(&triangle),
+            MembraneLaw::NeoHookean => neo_hookean::force(&triangle, &Modes::new(&triangle.f)),
+            MembraneLaw::Corotated => corotated::force(&triangle, &Modes::new(&triangle.f)),
+        }
     }
 
     fn hessian(&self, element: usize, x: &[DVec3; 3]) -> Blocks<3> {
-        let f = self.deformation(element, x);
-        self.second_derivative(element, &f, self.stress(element, &f))
+        self.second_derivative(&self.triangle(element, x), Kind::Exact)
     }
 
-    /// Keeps the tensile part of the stress only: the material part is positive semidefinite as it is, and the
-    /// geometric part is as S is.
     fn projected_hessian(&self, element: usize, x: &[DVec3; 3]) -> Blocks<3> {
-        let f = self.deformation(element, x);
-        self.second_derivative(element, &f, positive_part(self.stress(element, &f)))
+        self.second_derivative(&self.triangle(element, x), Kind::Projected)
     }
 
     fn linearize(&self, element: usize, x: &[DVec3; 3]) -> (f64, [DVec3; 3], Blocks<3>) {
-        let f = self.deformation(element, x);
-        let stress = self.stress(element, &f);
-        (
-            self.value(element, x),
-            self.force(element, &f, stress),
-            self.second_derivative(element, &f, positive_part(stress)),
-        )
+        let triangle = self.triangle(element, x);
+        let kind = Kind::Projected;
+        match self.law {
+            MembraneLaw::StVenantKirchhoff => (
+                st_venant_kirchhoff::value(&triangle),
+                st_venant_kirchhoff::force(&triangle),
+                st_venant_kirchhoff::second_derivative(&triangle, kind),
+            ),
+            MembraneLaw::NeoHookean => {
+                let modes = Modes::new(&triangle.f);
+                (
+                    neo_hookean::value(&triangle),
+                    neo_hookean::force(&triangle, &modes),
+                    neo_hookean::second_derivative(&triangle, &modes, kind),
+                )
+            }
+            MembraneLaw::Corotated => {
+                let modes = Modes::new(&triangle.f);
+                (
+                    corotated::value(&triangle, &modes),
+                    corotated::force(&triangle, &modes),
+                    corotated::second_derivative(&triangle, &modes, kind),
+                )
+            }
+        }
     }
 }
 
-/// (E₁₁, E₂₂, 2E₁₂) of E = (FᵀF − I)/2.
-fn green_strain(f: &[DVec3; 2]) -> DVec3 {
-    DVec3::new(
-        0.5 * (f[0].length_squared() - 1.0),
-        0.5 * (f[1].length_squared() - 1.0),
-        f[0].dot(f[1]),
-    )
+/// Which second derivative is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The exact one.
+    Exact,
+    /// The one without negative eigenvalues.
+    Projected,
+}
+
+/// A triangle where it is now.
+struct Triangle {
+    /// The columns of F.
+    f: [DVec3; 2],
+    /// ∇Nᵢ, the gradients of the linear shape functions in the axes of the material (1/m).
+    shape: [DVec2; 3],
+    /// A (m²).
+    area: f64,
+    /// C (N/m).
+    stiffness: DMat3,
+}
+
+impl Triangle {
+    /// A P ∇Nᵢ, from the columns of the first Piola-Kirchhoff stress P (N/m).
+    fn force(&self, stress: [DVec3; 2]) -> [DVec3; 3] {
+        self.shape
+            .map(|shape| (stress[0] * shape.x + stress[1] * shape.y) * self.area)
+    }
 }
 
 /// A symmetric matrix without its negative eigenvalues.
@@ -248,126 +317,5 @@ fn positive_part(s: DMat2) -> DMat2 {
     } else {
         // The projector on the direction of the largest eigenvalue is (S − λ₂I)/(λ₁ − λ₂).
         (s - DMat2::from_diagonal(DVec2::splat(smallest))) * (largest / (largest - smallest))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::check::check_derivatives;
-    use super::super::total_value;
-    use super::*;
-    use crate::generate::sheet::{Cells, grid};
-    use proptest::array::uniform3;
-    use proptest::prelude::*;
-
-    fn one_triangle(stiffness: DMat3) -> Membrane {
-        let rest = [
-            DVec2::new(0.01, 0.02),
-            DVec2::new(0.05, 0.01),
-            DVec2::new(0.02, 0.06),
-        ];
-        Membrane::new(vec![[0, 1, 2]], &[rest], vec![0], vec![stiffness]).unwrap()
-    }
-
-    proptest! {
-        #[test]
-        fn derivatives(corners in uniform3(uniform3(-0.05..0.05f64)), poisson in -0.5..0.9f64, weft in 10.0..1000.0f64) {
-            let x = corners.map(DVec3::from_array);
-            let stiffness = orthotropic_stiffness([100.0, weft], poisson, 20.0);
-            check_derivatives(&one_triangle(stiffness), 0, &x);
-        }
-
-        #[test]
-        fn derivatives_in_compression(nudge in uniform3(uniform3(-0.005..0.005f64)), scale in 0.1..1.0f64) {
-            let rest = [[0.01, 0.02, 0.0], [0.05, 0.01, 0.0], [0.02, 0.06, 0.0]].map(DVec3::from_array);
-            let x = [0, 1, 2].map(|i| rest[i] * scale + DVec3::from_array(nudge[i]));
-            check_derivatives(&one_triangle(isotropic_stiffness(100.0, 0.3)), 0, &x);
-        }
-
-        #[test]
-        fn the_positive_part_is_what_the_negative_part_leaves(a in -1.0..1.0f64, b in -1.0..1.0f64, c in -1.0..1.0f64) {
-            let s = DMat2::from_cols_array(&[a, b, b, c]);
-            let (positive, negative) = (positive_part(s), positive_part(-s));
-            prop_assert!((positive - negative).abs_diff_eq(s, 1e-14));
-            prop_assert!((positive * negative).abs_diff_eq(DMat2::ZERO, 1e-14));
-            prop_assert!(positive.determinant() >= -1e-14 && positive.x_axis.x + positive.y_axis.y >= 0.0);
-        }
-    }
-
-    #[test]
-    fn rest_has_no_force() {
-        let membrane = one_triangle(isotropic_stiffness(100.0, 0.3));
-        let x = [[0.01, 0.02, 0.0], [0.05, 0.01, 0.0], [0.02, 0.06, 0.0]].map(DVec3::from_array);
-        assert!(membrane.gradient(0, &x).iter().all(|g| g.length() < 1e-13));
-        check_derivatives(
-            &membrane,
-            0,
-            &x.map(|point| point + DVec3::new(1e-3, 0.0, 0.0)),
-        );
-    }
-
-    fn square(stiffness: DMat3) -> (Membrane, Vec<DVec3>) {
-        let mesh = grid([0.1, 0.1], [4, 5], Cells::Alternating);
-        let rest = mesh.rest_triangles(DVec3::X);
-        let material = vec![0; rest.len()];
-        (
-            Membrane::new(mesh.triangles, &rest, material, vec![stiffness]).unwrap(),
-            mesh.points,
-        )
-    }
-
-    #[test]
-    fn simple_shear_has_the_known_energy() {
-        let (membrane, mut points) = square(isotropic_stiffness(1e5 * 1e-3, 0.3));
-        points.iter_mut().for_each(|point| point.x += 0.1 * point.y);
-        let energy = total_value(&membrane, &points);
-        assert!((energy / 1.93681e-3 - 1.0).abs() < 1e-5, "{energy}");
-    }
-
-    #[test]
-    fn warp_and_weft_stretch_as_told() {
-        let stretched = |axis: usize| {
-            let (membrane, mut points) = square(orthotropic_stiffness([100.0, 400.0], 0.0, 10.0));
-            points.iter_mut().for_each(|point| point[axis] *= 1.1);
-            assert!((membrane.max_stretch(&points) - 1.1).abs() < 1e-12);
-            total_value(&membrane, &points)
-        };
-        // A/2 C E² with E = (1.1² − 1)/2.
-        assert!((stretched(0) - 0.005 * 100.0 * 0.105 * 0.105).abs() < 1e-12);
-        assert!((stretched(1) - 0.005 * 400.0 * 0.105 * 0.105).abs() < 1e-12);
-    }
-
-    #[test]
-    fn the_smallest_area_is_found() {
-        let membrane = one_triangle(DMat3::IDENTITY);
-        let x = [[0.01, 0.02, 0.0], [0.05, 0.01, 0.0], [0.02, 0.06, 0.0]]
-            .map(|point| DVec3::from_array(point) * 2.0);
-        let (triangle, ratio) = membrane.smallest_area_ratio(&x).unwrap();
-        assert_eq!(triangle, 0);
-        assert!((ratio - 4.0).abs() < 1e-12);
-        assert_eq!(membrane.smallest_area_ratio(&[x[0]; 3]), Some((0, 0.0)));
-    }
-
-    #[test]
-    fn a_triangle_without_area_is_refused() {
-        let rest = [DVec2::ZERO, DVec2::X, DVec2::X * 2.0];
-        let error =
-            Membrane::new(vec![[0, 1, 2]], &[rest], vec![0], vec![DMat3::IDENTITY]).unwrap_err();
-        assert_eq!(
-            error,
-            DegenerateTriangle {
-                triangle: 0,
-                area: 0.0
-            }
-        );
-    }
-
-    #[test]
-    fn flattened_triangles_keep_their_shape() {
-        let corners = [[0.1, 0.3, 0.2], [0.4, -0.1, 0.3], [0.2, 0.2, 0.9]].map(DVec3::from_array);
-        let flat = flatten(corners);
-        for (i, j) in [(0, 1), (1, 2), (2, 0)] {
-            assert!((flat[i].distance(flat[j]) - corners[i].distance(corners[j])).abs() < 1e-14);
-        }
     }
 }

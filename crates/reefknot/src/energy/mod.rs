@@ -13,6 +13,7 @@ pub mod principal;
 pub mod rod;
 pub mod solid;
 pub mod spring;
+pub mod term;
 pub mod wind;
 
 #[cfg(test)]

@@ -1,16 +1,17 @@
-//! Wind on cloth: a gusty wind field, and its push and drag on triangles.
+//! Wind on cloth and rods: a gusty wind field, and its push and drag on triangles and edges.
 //!
 //! A triangle with the unit normal n in a relative wind u = w − v is pushed by ρA/2 (Cₙ|u·n|(u·n)n + Cₜ|u_T|u_T). With the
 //! speeds frozen at the start of a step this is D u with D = ρA/2 (Cₙ|u·n| nnᵀ + Cₜ|u_T|(I − nnᵀ)), which is symmetric and
 //! positive semidefinite. A step that takes D w as a force and D as a damping can only bring the cloth nearer to the speed of
-//! the wind, however long it is. A third of each triangle's D goes to each corner, so D is block-diagonal.
+//! the wind, however long it is. A third of each triangle's D goes to each corner, so D is block-diagonal. A rod's edge has the
+//! drag of a round bar, ρdL/2 Cₙ|u_N| across it and ρπdL/2 Cₜ|u_T| along it, half of it at each end.
 
 use super::assemble::Incidence;
 use super::{CHUNK, at_nodes};
 use crate::random::Random;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
-use std::f64::consts::TAU;
+use std::f64::consts::{PI, TAU};
 
 /// How many waves a gust is made of.
 const MODES: usize = 16;
@@ -111,10 +112,32 @@ impl Air {
     }
 }
 
-/// The load of the wind on the nodes of triangles, frozen at the start of a step; kept between steps.
+impl Air {
+    /// D of one edge of a rod of this diameter (kg/s) at the relative wind `u`.
+    fn edge_drag(&self, x: &[DVec3; 2], diameter: f64, u: DVec3) -> DMat3 {
+        let side = x[1] - x[0];
+        let along = side.normalize_or_zero();
+        let speed = u.dot(along);
+        let across = (u - speed * along).length();
+        let projector = DMat3::from_cols(along * along.x, along * along.y, along * along.z);
+        let push = (DMat3::IDENTITY - projector) * (self.normal_coefficient * across);
+        let drag = projector * (PI * self.tangential_coefficient * speed.abs());
+        (push + drag) * (0.5 * self.density * diameter * side.length())
+    }
+}
+
+/// What the wind blows on.
+#[derive(Clone, Debug)]
+enum Sail {
+    Triangles(Vec<[u32; 3]>),
+    /// Edges of rods of a diameter.
+    Edges(Vec<[u32; 2]>, f64),
+}
+
+/// The load of the wind on the nodes of triangles or edges, frozen at the start of a step; kept between steps.
 #[derive(Clone, Debug)]
 pub struct WindLoad {
-    triangles: Vec<[u32; 3]>,
+    sail: Sail,
     corners_of_node: Incidence,
     drag: Vec<DMat3>,
     wind: Vec<DVec3>,
@@ -125,12 +148,23 @@ pub struct WindLoad {
 }
 
 impl WindLoad {
-    /// No load yet.
-    pub fn new(triangles: &[[u32; 3]], nodes: usize) -> Self {
+    /// No load yet, on triangles.
+    pub fn on_triangles(triangles: &[[u32; 3]], nodes: usize) -> Self {
+        let sail = Sail::Triangles(triangles.to_vec());
+        Self::new(sail, triangles.as_flattened(), triangles.len(), nodes)
+    }
+
+    /// No load yet, on edges of rods.
+    pub fn on_edges(edges: &[[u32; 2]], diameter: f64, nodes: usize) -> Self {
+        let sail = Sail::Edges(edges.to_vec(), diameter);
+        Self::new(sail, edges.as_flattened(), edges.len(), nodes)
+    }
+
+    fn new(sail: Sail, corners: &[u32], elements: usize, nodes: usize) -> Self {
         Self {
-            triangles: triangles.to_vec(),
-            corners_of_node: Incidence::new(nodes, triangles.as_flattened()),
-            drag: vec![DMat3::ZERO; triangles.len()],
+            sail,
+            corners_of_node: Incidence::new(nodes, corners),
+            drag: vec![DMat3::ZERO; elements],
             wind: vec![DVec3::ZERO; nodes],
             damping: vec![DMat3::ZERO; nodes],
             force: vec![DVec3::ZERO; nodes],
@@ -146,7 +180,6 @@ impl WindLoad {
         positions: &[DVec3],
         velocities: &[DVec3],
     ) {
-        let (triangles, corners_of_node) = (&self.triangles, &self.corners_of_node);
         self.wind
             .par_chunks_mut(CHUNK)
             .zip(positions.par_chunks(CHUNK))
@@ -156,17 +189,27 @@ impl WindLoad {
                 }
             });
         let winds = &self.wind;
-        self.drag
-            .par_chunks_mut(CHUNK)
-            .zip(triangles.par_chunks(CHUNK))
-            .for_each(|(drags, triangles)| {
-                for (drag, corners) in drags.iter_mut().zip(triangles) {
-                    let [a, b, c] =
-                        corners.map(|node| winds[node as usize] - velocities[node as usize]);
-                    *drag = air.drag(&at_nodes(corners, positions), (a + b + c) / 3.0);
-                }
-            });
-        let drags = &self.drag;
+        let relative = |node: u32| winds[node as usize] - velocities[node as usize];
+        match &self.sail {
+            Sail::Triangles(triangles) => fill(&mut self.drag, triangles, |corners| {
+                let [a, b, c] = corners.map(relative);
+                air.drag(&at_nodes(corners, positions), (a + b + c) / 3.0)
+            }),
+            Sail::Edges(edges, diameter) => fill(&mut self.drag, edges, |ends| {
+                let [a, b] = ends.map(relative);
+                air.edge_drag(&at_nodes(ends, positions), *diameter, (a + b) / 2.0)
+            }),
+        }
+        self.gather();
+    }
+
+    /// The share of each node.
+    fn gather(&mut self) {
+        let size = match &self.sail {
+            Sail::Triangles(_) => 3,
+            Sail::Edges(..) => 2,
+        };
+        let (winds, drags, corners_of_node) = (&self.wind, &self.drag, &self.corners_of_node);
         let chunks = self
             .damping
             .par_chunks_mut(CHUNK)
@@ -175,14 +218,28 @@ impl WindLoad {
             for (i, (damping, force)) in damping.iter_mut().zip(force).enumerate() {
                 let node = chunk * CHUNK + i;
                 let corners = corners_of_node.of(node);
-                let sum = corners
-                    .iter()
-                    .fold(DMat3::ZERO, |sum, &corner| sum + drags[corner as usize / 3]);
-                *damping = sum * (1.0 / 3.0);
+                let sum = corners.iter().fold(DMat3::ZERO, |sum, &corner| {
+                    sum + drags[corner as usize / size]
+                });
+                *damping = sum * (1.0 / size as f64);
                 *force = *damping * winds[node];
             }
         });
     }
+}
+
+/// Computes the drag of every element.
+fn fill<const K: usize>(
+    drags: &mut [DMat3],
+    elements: &[[u32; K]],
+    drag_of: impl Fn(&[u32; K]) -> DMat3 + Sync,
+) {
+    let chunks = drags.par_chunks_mut(CHUNK).zip(elements.par_chunks(CHUNK));
+    chunks.for_each(|(drags, elements)| {
+        for (drag, corners) in drags.iter_mut().zip(elements) {
+            *drag = drag_of(corners);
+        }
+    });
 }
 
 #[cfg(test)]
@@ -281,7 +338,7 @@ mod tests {
     fn a_plate_across_the_wind_has_its_known_drag() {
         let mesh = grid([0.4, 0.5], [5, 4], Cells::Right);
         let rest = vec![DVec3::ZERO; mesh.points.len()];
-        let mut load = WindLoad::new(&mesh.triangles, mesh.points.len());
+        let mut load = WindLoad::on_triangles(&mesh.triangles, mesh.points.len());
         load.update(
             &AIR,
             &Wind::steady(DVec3::new(0.0, 0.0, -10.0)),
@@ -331,7 +388,7 @@ mod tests {
                 .num_threads(threads)
                 .build()
                 .unwrap();
-            let mut load = WindLoad::new(&mesh.triangles, points.len());
+            let mut load = WindLoad::on_triangles(&mesh.triangles, points.len());
             pool.install(|| load.update(&AIR, &gusty(2), 0.3, &points, &velocities));
             load
         };
@@ -346,6 +403,21 @@ mod tests {
                 .fold(f64::INFINITY, f64::min);
             assert!(smallest >= -1e-15);
         }
+    }
+
+    #[test]
+    fn a_bar_across_the_wind_has_its_known_drag() {
+        let points = [DVec3::ZERO, 0.3 * DVec3::Z, 0.5 * DVec3::Z];
+        let mut load = WindLoad::on_edges(&[[0, 1], [1, 2]], 0.01, 3);
+        let wind = Wind::steady(DVec3::new(8.0, 0.0, 2.0));
+        load.update(&AIR, &wind, 0.0, &points, &[DVec3::ZERO; 3]);
+        let push: DVec3 = load.force.iter().sum();
+        let across = 0.5 * 1.2 * 1.3 * 0.01 * 0.5 * 64.0;
+        let along = 0.5 * 1.2 * 0.05 * PI * 0.01 * 0.5 * 4.0;
+        assert!(
+            push.abs_diff_eq(DVec3::new(across, 0.0, along), 1e-12),
+            "{push}"
+        );
     }
 
     #[test]

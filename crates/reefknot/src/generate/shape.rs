@@ -9,9 +9,12 @@ mod revolve;
 #[cfg(test)]
 mod tests;
 
-use glam::{DVec2, DVec3};
+use std::f64::consts::PI;
+
+use glam::{DMat3, DVec2, DVec3};
 
 use crate::mesh::Mesh;
+use crate::mesh::mass::MassProperties;
 use blocks::Patches;
 use revolve::{Profile, Section};
 
@@ -278,6 +281,49 @@ impl Shape {
             self,
             Shape::Funnel { .. } | Shape::Stairs { .. } | Shape::Nail { .. }
         )
+    }
+
+    /// Volume, centre and inertia, where they have a formula.
+    #[must_use]
+    pub fn mass_properties(&self) -> Option<MassProperties> {
+        // Volume, height of the centre, and moments across and along z, each by volume.
+        let (volume, height, [x, y, z]) = match *self {
+            Shape::Box { size: [a, b, c] } => {
+                let moments = [b * b + c * c, c * c + a * a, a * a + b * b];
+                (a * b * c, 0.0, moments.map(|square| square / 12.0))
+            }
+            Shape::Sphere { radius } => {
+                let moment = 0.4 * radius * radius;
+                (4.0 / 3.0 * PI * radius.powi(3), 0.0, [moment; 3])
+            }
+            Shape::Cylinder { radius, length } => {
+                let across = (3.0 * radius * radius + length * length) / 12.0;
+                let moments = [across, across, 0.5 * radius * radius];
+                (PI * radius * radius * length, 0.0, moments)
+            }
+            Shape::Capsule { radius, length } => {
+                let square = radius * radius;
+                let (ball, bar) = (4.0 / 3.0 * PI * radius.powi(3), PI * square * length);
+                let volume = ball + bar;
+                let along = (0.4 * ball + 0.5 * bar) * square / volume;
+                // The middles of half balls are 3/8 of a radius beyond the ends of the bar.
+                let ends = 0.4 * square + 0.25 * length * length + 0.375 * length * radius;
+                let bar_across = length * length / 12.0 + 0.25 * square;
+                let across = (ball * ends + bar * bar_across) / volume;
+                (volume, 0.0, [across, across, along])
+            }
+            Shape::Cone { radius, height } => {
+                let across = 0.15 * radius * radius + 0.0375 * height * height;
+                let moments = [across, across, 0.3 * radius * radius];
+                (PI * radius * radius * height / 3.0, 0.25 * height, moments)
+            }
+            _ => return None,
+        };
+        Some(MassProperties {
+            volume,
+            centre: DVec3::new(0.0, 0.0, height),
+            inertia: DMat3::from_diagonal(DVec3::new(x, y, z) * volume),
+        })
     }
 
     /// Signed distance from the shape (m), negative inside; nothing for shapes that are their mesh.

@@ -1,20 +1,26 @@
 //! Advancing by a time step: one state is read, another is written, and a step that fails leaves
 //! nothing behind.
 
+mod implicit;
 mod linear_euler;
+mod newton;
+mod scratch;
+mod symplectic_euler;
+
+use std::time::Instant;
 
 use glam::DVec3;
-use reefknot_contact::block_sparse::BlockSparse;
-use reefknot_contact::cholesky::{Factor, FactorError};
-use reefknot_contact::system::{System, SystemFactor};
+use reefknot_contact::cholesky::FactorError;
 
-use crate::energy::Energy;
-use crate::energy::assemble::ElementBuffer;
-use crate::energy::wind::WindLoad;
-use crate::model::{Body, Model};
-use crate::report::StepReport;
+use crate::certify;
+use crate::energy::linearize::Problem;
+use crate::model::{Body, Elements, Model};
+use crate::report::{Energies, Phases, StepReport};
 use crate::scene::tables::Integrator;
-use crate::state::State;
+use crate::state::{Span, State};
+
+pub(crate) use scratch::BodyScratch;
+pub use scratch::Scratch;
 
 /// Why a step could not be taken.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -51,6 +57,14 @@ pub enum StepError {
         /// Area over rest area.
         ratio: f64,
     },
+    /// Newton's method did not come close enough.
+    #[error(
+        "Newton's method is still {error:.1e} m away after its last iteration; give it more `iterations`, a larger `tolerance` or a shorter `h`"
+    )]
+    NotConverged {
+        /// The last change of a position (m).
+        error: f64,
+    },
     /// The linear system could not be solved.
     #[error("the linear system of `{object}` cannot be solved: {reason}")]
     Linear {
@@ -69,6 +83,14 @@ impl StepError {
         let reason = match error {
             FactorError::NotPositiveDefinite { node } => {
                 format!("it is not positive definite at vertex {}", first + node)
+            }
+            FactorError::NotPositiveDefiniteRod { rod, unknown } => {
+                let vertices = match &body.elements {
+                    Elements::Rods(rods) => rods.batch.shape().vertices,
+                    Elements::Blocks(_) => 0,
+                };
+                let vertex = first + rod * vertices + unknown / 4;
+                format!("it is not positive definite and finite at vertex {vertex}")
             }
             FactorError::NotFinite { row, column } if row == column => {
                 format!(
@@ -107,90 +129,171 @@ impl Step {
     #[must_use]
     pub fn pin_force(&self, model: &Model, pin: usize) -> DVec3 {
         let pin = &model.pins[pin];
-        let nodes = model.objects[pin.object].nodes();
-        let is_pinned = |node: usize| {
-            let vertex = node.wrapping_sub(nodes.start) as u32;
-            nodes.contains(&node) && pin.vertices.binary_search(&vertex).is_ok()
-        };
+        let is_pinned =
+            |node: &usize| pin.nodes.binary_search(node).is_ok() && !model.is_axis(*node);
         self.pin_forces
             .iter()
-            .filter(|(node, _)| is_pinned(*node))
+            .filter(|(node, _)| is_pinned(node))
             .map(|(_, force)| *force)
             .sum()
     }
-}
 
-/// Buffers that steps work in. Nothing in here outlives a step: a new one gives the same bits.
-pub struct Scratch {
-    /// The system A v = f of the step.
-    pub(crate) system: System,
-    /// A with the rows of held nodes replaced.
-    pub(crate) held_system: System,
-    pub(crate) factor: SystemFactor,
-    pub(crate) membranes: Vec<ElementBuffer<3>>,
-    pub(crate) hinges: Vec<ElementBuffer<4>>,
-    pub(crate) winds: Vec<WindLoad>,
-    /// Forces of loads on nodes (N).
-    pub(crate) loads: Vec<(usize, DVec3)>,
-    /// f: momentum and impulses at the linearisation (N s).
-    pub(crate) impulse: Vec<DVec3>,
-    /// Gradient of the elastic energy at the start of the step (N).
-    pub(crate) gradient: Vec<DVec3>,
-}
-
-impl Scratch {
-    /// Buffers for a model.
-    ///
-    /// # Errors
-    /// If there is not enough memory for the factorization.
-    pub fn new(model: &Model) -> Result<Scratch, StepError> {
-        let matrices = || {
-            let bodies = model.bodies.iter();
-            bodies.map(|body| BlockSparse::zeros(body.shell.pattern.clone()))
+    /// This step and another one after it, as one.
+    fn then(self, after: Step) -> Step {
+        let (first, second) = (&self.report, after.report);
+        let largest = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a.max(b)).or(a).or(b);
+        let mut phases = first.phases_s;
+        phases.add(&second.phases_s);
+        let (energy, flows) = (second.energy_j, first.energy_j);
+        let report = StepReport {
+            iterations: first.iterations + second.iterations,
+            halvings: 1 + first.halvings + second.halvings,
+            momentum_error_m: largest(first.momentum_error_m, second.momentum_error_m),
+            nonlinear_error_m: largest(first.nonlinear_error_m, second.nonlinear_error_m),
+            max_stretch: first.max_stretch.max(second.max_stretch),
+            energy_j: Energies {
+                work: energy.work + flows.work,
+                viscous: energy.viscous + flows.viscous,
+                contact: energy.contact + flows.contact,
+                numerical: energy.numerical + flows.numerical,
+                ..energy
+            },
+            phases_s: phases,
+            ..second
         };
-        let factors: Result<Vec<Factor>, StepError> = model
-            .bodies
-            .iter()
-            .map(|body| {
-                Factor::new(body.shell.symbolic.clone())
-                    .map_err(|error| StepError::linear(model, body, error))
-            })
-            .collect();
-        let nodes = model.masses.len();
-        let shells = || model.bodies.iter().map(|body| &*body.shell);
-        Ok(Scratch {
-            system: System::new(matrices()),
-            held_system: System::new(matrices()),
-            factor: SystemFactor::new(factors?),
-            membranes: shells()
-                .map(|shell| ElementBuffer::new(shell.membrane.stencils()))
-                .collect(),
-            hinges: shells()
-                .map(|shell| ElementBuffer::new(shell.hinges.stencils()))
-                .collect(),
-            winds: model
-                .bodies
-                .iter()
-                .map(|body| WindLoad::new(&body.shell.triangles, body.nodes.len()))
-                .collect(),
-            loads: Vec::new(),
-            impulse: vec![DVec3::ZERO; nodes],
-            gradient: vec![DVec3::ZERO; nodes],
-        })
+        // Both took the same time, so their mean has the impulse of both.
+        let forces = self.pin_forces.iter().chain(&after.pin_forces);
+        let mut pin_forces: Vec<(usize, DVec3)> =
+            forces.map(|(node, force)| (*node, 0.5 * *force)).collect();
+        pin_forces.sort_by_key(|(node, _)| *node);
+        pin_forces.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+        Step {
+            to: after.to,
+            report,
+            pin_forces,
+        }
     }
 }
 
-/// Takes one step.
+/// Takes one step; where it fails, in halves, in quarters and so on.
 ///
 /// # Errors
 /// Why it could not be taken; the state it started from is as it was.
-pub fn step(
-    integrator: Integrator,
+pub fn step(model: &Model, from: &State, scratch: &mut Scratch) -> Result<Step, StepError> {
+    let span = model.clock.span(from.step);
+    let mut step = step_within(model, from, span, scratch)?;
+    step.to.step = from.step + 1;
+    step.report.step = step.to.step;
+    step.report.time = span.end;
+    refuse_overflow(model, &step)?;
+    Ok(step)
+}
+
+/// A step over some time, or two over its halves.
+fn step_within(
     model: &Model,
     from: &State,
+    span: Span,
     scratch: &mut Scratch,
 ) -> Result<Step, StepError> {
-    match integrator {
-        Integrator::LinearEuler => linear_euler::step(model, from, scratch),
+    let error = match single_step(model, from, span, scratch) {
+        Ok(step) => return Ok(step),
+        Err(error) => error,
+    };
+    if span.depth >= model.method.halvings as u32 {
+        return Err(error);
+    }
+    let [first, second] = span.halves();
+    let before = step_within(model, from, first, scratch)?;
+    let after = step_within(model, &before.to, second, scratch)?;
+    Ok(before.then(after))
+}
+
+/// One step, as it is.
+fn single_step(
+    model: &Model,
+    from: &State,
+    span: Span,
+    scratch: &mut Scratch,
+) -> Result<Step, StepError> {
+    let problem = Problem {
+        model,
+        from,
+        span,
+        held: model.held(from, &span),
+        is_static: model.method.quasi_static,
+    };
+    let mut taken = match model.method.integrator {
+        Integrator::LinearEuler => linear_euler::step(&problem, scratch)?,
+        Integrator::Newton => newton::step(&problem, &model.method, scratch)?,
+        Integrator::SymplecticEuler => symplectic_euler::step(&problem, scratch)?,
+    };
+    // 6. What the step says of itself.
+    let mut watch = Stopwatch::start();
+    let mut step = certify::certify(&problem, &mut taken, scratch);
+    scratch.keep([taken.velocities, taken.residual]);
+    step.report.phases_s.certify = watch.lap();
+    Ok(step)
+}
+
+/// Stops at a step that cannot be graded, which nobody could read back from the log either.
+fn refuse_overflow(model: &Model, step: &Step) -> Result<(), StepError> {
+    let report = &step.report;
+    let energy = &report.energy_j;
+    let flows = energy.work + energy.viscous + energy.contact + energy.numerical;
+    let errors = report.momentum_error_m.unwrap_or(0.0) + report.max_stretch;
+    if (energy.total() + flows + errors).is_finite() {
+        return Ok(());
+    }
+    let speeds = step.to.velocities.iter().map(|v| v.abs().max_element());
+    let fastest = speeds.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+    let (node, speed) = fastest.unwrap_or_default();
+    let (object, vertex) = model.place_of_node(node);
+    Err(StepError::Overflow {
+        object: object.to_owned(),
+        vertex,
+        speed,
+    })
+}
+
+/// A step that was taken, before it is graded.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    /// The state after it.
+    pub(crate) to: State,
+    /// Its velocities, flat.
+    pub(crate) velocities: Vec<f64>,
+    /// What its equations leave over: on free unknowns an error, on held ones the impulse that holds them (N s).
+    pub(crate) residual: Vec<f64>,
+    /// Whether these are the nonlinear equations, at the velocities of the step.
+    pub(crate) is_nonlinear: bool,
+    /// Whether anything was solved: A is factorized.
+    pub(crate) solves: bool,
+    /// Viscous impulse where it is not that of the velocities of the step (N s).
+    pub(crate) drag: Option<Vec<f64>>,
+    pub(crate) iterations: u64,
+    pub(crate) phases: Phases,
+}
+
+/// Measures phases one after the other.
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
+    /// Seconds since the start or the last lap.
+    pub(crate) fn lap(&mut self) -> f64 {
+        let now = Instant::now();
+        let seconds = (now - self.0).as_secs_f64();
+        self.0 = now;
+        seconds
     }
 }

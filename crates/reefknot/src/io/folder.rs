@@ -265,6 +265,10 @@ impl RunFolder {
         let shape = [state.positions.len(), 3];
         file.put_f64("positions", &shape, flat(&state.positions));
         file.put_f64("velocities", &shape, flat(&state.velocities));
+        let edges = state.directors.len();
+        file.put_f64("directors", &[edges, 3], flat(&state.directors));
+        file.put_f64("twists", &[edges], state.twists.clone());
+        file.put_f64("spins", &[edges], state.spins.clone());
         let path = self.checkpoint(state.step);
         file.write(&path, true)?;
         let steps = self.checkpoints()?;
@@ -312,25 +316,33 @@ impl RunFolder {
         Ok(numbers)
     }
 
-    /// Reads a checkpoint of a run with this many nodes; also where it was made.
+    /// Reads a checkpoint of a run of this model; also where it was made.
     ///
     /// # Errors
     /// If it is missing, damaged or of another scene.
-    pub fn read_checkpoint(&self, step: u64, nodes: usize) -> Result<(State, Origin), IoError> {
+    pub fn read_checkpoint(&self, step: u64, model: &Model) -> Result<(State, Origin), IoError> {
         let path = self.checkpoint(step);
         let file = TensorFile::read(&path)?;
-        let vectors = |name: &str| -> Result<Vec<DVec3>, IoError> {
+        let numbers = |name: &str, count: usize| -> Result<Vec<f64>, IoError> {
             let (_, values) = file.f64(name)?;
-            if values.len() != 3 * nodes {
-                let reason = format!("it has {} vertices, not {nodes}", values.len() / 3);
+            if values.len() != count {
+                let reason = format!("it has {} {name}, not {count}", values.len());
                 return Err(IoError::damaged(&path, reason));
             }
+            Ok(values.to_vec())
+        };
+        let vectors = |name: &str, count: usize| -> Result<Vec<DVec3>, IoError> {
+            let values = numbers(name, 3 * count)?;
             Ok(values.chunks_exact(3).map(DVec3::from_slice).collect())
         };
+        let (nodes, edges) = (model.masses.len(), model.edges());
         let state = State {
             step,
-            positions: vectors("positions")?,
-            velocities: vectors("velocities")?,
+            positions: vectors("positions", nodes)?,
+            velocities: vectors("velocities", nodes)?,
+            directors: vectors("directors", edges)?,
+            twists: numbers("twists", edges)?,
+            spins: numbers("spins", edges)?,
         };
         if file.metadata("state_hash") != Some(state.hash().as_str()) {
             return Err(IoError::damaged(

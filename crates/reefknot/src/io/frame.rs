@@ -100,9 +100,11 @@ pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFi
             file.put_f32(&name, &[directors.len(), 3], flat_f32(&directors));
         }
     }
-    let forces = step.map_or(&[][..], |step| &step.pin_forces);
+    // The forces on axes of props are no forces at points.
+    let forces = step.iter().flat_map(|step| &step.pin_forces);
+    let forces: Vec<&(usize, DVec3)> = forces.filter(|(node, _)| !model.is_axis(*node)).collect();
     let mut places = Vec::with_capacity(2 * forces.len());
-    for (node, _) in forces {
+    for (node, _) in &forces {
         let (object, vertex) = model.vertex_of_node(*node);
         places.push(object as i32);
         places.push(vertex as i32);

@@ -1,11 +1,13 @@
-//! The sections of rods that move as told: carried with the rod, held and turned by clamps.
+//! The sections of rods: held and turned by clamps, and carried along with rods that move as told.
+
+use std::f64::consts::TAU;
 
 use glam::{DMat3, DQuat, DVec3};
 use rayon::prelude::*;
 
 use super::{Clamp, Kind, Model, Movement, Pin};
 use crate::mesh::Curve;
-use crate::state::State;
+use crate::state::{Span, State};
 
 impl Model {
     /// First axis of the section at every edge of an object's rods; nothing for other objects.
@@ -24,12 +26,12 @@ impl Model {
         let Kind::Rods(rods) = &self.objects[object].kind else {
             return None;
         };
+        let Movement::Scripted(script) = &self.objects[object].movement else {
+            let first = self.first_edge(object);
+            return Some(state.directors[first..first + rods.edges.len()].to_vec());
+        };
         let mesh = &self.objects[object].mesh;
         let time = self.clock.time(state.step);
-        let host_points = match &self.objects[object].movement {
-            Movement::Rooted { host, .. } => self.points(*host, state),
-            _ => Vec::new(),
-        };
         let counts = mesh.curves.iter().map(|curve| curve.edges().count());
         let firsts: Vec<usize> = counts
             .scan(0, |next, count| {
@@ -37,14 +39,7 @@ impl Model {
             })
             .collect();
         let of_curve = |(index, curve): (usize, &Curve)| -> Vec<DVec3> {
-            let turn = match &self.objects[object].movement {
-                Movement::Scripted(script) => DMat3::from_quat(script.motion.pose(time).turn),
-                Movement::Rooted { host, roots } => {
-                    let corner = |vertex: u32| host_points[vertex as usize];
-                    self.root_motion(*host, &roots[index], corner).2
-                }
-                Movement::Simulated(_) => DMat3::IDENTITY,
-            };
+            let turn = DMat3::from_quat(script.motion.pose(time).turn);
             let first = firsts[index];
             let carried = curve.edges().enumerate().map(|(place, edge)| {
                 let start = edge.map(|vertex| mesh.points[vertex as usize]);
@@ -61,6 +56,64 @@ impl Model {
         let curves = mesh.curves.par_iter().enumerate();
         let directors: Vec<Vec<DVec3>> = curves.map(of_curve).collect();
         Some(directors.into_iter().flatten().collect())
+    }
+
+    /// The edges that clamps hold during a step, and how far their sections turn about them (rad). `targets` are the nodes
+    /// that pins hold, ascending.
+    pub(super) fn clamped(
+        &self,
+        from: &State,
+        span: &Span,
+        targets: &[(usize, DVec3)],
+    ) -> Vec<(usize, f64)> {
+        let mut turns = Vec::new();
+        let place = |node: usize| {
+            let found = targets.binary_search_by_key(&node, |(node, _)| *node);
+            found.map_or(from.positions[node], |index| targets[index].1)
+        };
+        for clamp in &self.clamps {
+            let pin = &self.pins[clamp.pin];
+            let object = &self.objects[pin.object];
+            let (Kind::Rods(rods), Movement::Simulated(nodes)) = (&object.kind, &object.movement)
+            else {
+                continue;
+            };
+            if !self.is_pinned(pin, span) {
+                continue;
+            }
+            let first_edge = self.first_edge(pin.object);
+            let motion = &pin.script.motion;
+            let twist = clamp.twist.angle(span.end);
+            let change = twist - clamp.twist.angle(span.begin);
+            for &edge in &clamp.edges {
+                let ends = rods.edges[edge as usize].map(|vertex| nodes.start + vertex as usize);
+                let places = ends.map(place);
+                let edge = first_edge + edge as usize;
+                let (turn, director, twist) = match pin.start == 0.0 {
+                    true => (
+                        motion.pose(span.end).turn,
+                        self.start.directors[edge],
+                        twist,
+                    ),
+                    false => {
+                        let back = motion.pose(span.begin).turn.conjugate();
+                        (
+                            motion.pose(span.end).turn * back,
+                            from.directors[edge],
+                            change,
+                        )
+                    }
+                };
+                let turned = match pin.script.sequence.is_some() {
+                    // The points of a sequence turn nothing by themselves.
+                    true => change,
+                    false => self.turn_to(from, edge, ends[0], places, turn * director) + twist,
+                };
+                // Turns are counted by how far the clamp is told to turn in the step.
+                turns.push((edge, turned + TAU * ((change - turned) / TAU).round()));
+            }
+        }
+        turns
     }
 
     /// The edges of a rod that clamps turn, by their place in the rod, and their angles, ascending. `first` is the first

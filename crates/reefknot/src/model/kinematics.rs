@@ -1,14 +1,12 @@
 //! Where everything is that is not solved for: the points of scripted objects, held nodes, loads.
 
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 use rayon::prelude::*;
 
-use super::{Model, Movement, Pin};
+use super::{Kind, Model, Movement, Pin};
 use crate::generate::groom::Root;
-use crate::mesh::Curve;
-use crate::mesh::mass::eigen;
 use crate::motion::Script;
-use crate::state::State;
+use crate::state::{Span, State};
 
 /// What is told for a time counts from a step that begins so little before it, as a part of a step: times of steps are
 /// computed, and come out a rounding beside.
@@ -17,10 +15,12 @@ const ROUNDING: f64 = 1e-6;
 /// The nodes that a step holds, and where they end it.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
-    /// Whether each node is held.
+    /// Whether each unknown is held.
     pub is_held: Vec<bool>,
-    /// The held nodes, ascending, and where they are at the end of the step (m).
+    /// The held nodes, ascending, and where they are at the end of the step (m); along free axes that has no meaning.
     pub targets: Vec<(usize, DVec3)>,
+    /// The held edges of rods, ascending, and how far their sections turn about them in the step (rad).
+    pub turns: Vec<(usize, f64)>,
 }
 
 impl Model {
@@ -48,11 +48,16 @@ impl Model {
         state: &State,
         points: &[DVec3],
     ) -> Vec<DVec3> {
-        if let Movement::Simulated(nodes) = &self.objects[object].movement {
-            return state.velocities[nodes.clone()].to_vec();
-        }
-        if self.rests(object) {
-            return vec![DVec3::ZERO; points.len()];
+        match &self.objects[object].movement {
+            Movement::Simulated(nodes) => return state.velocities[nodes.clone()].to_vec(),
+            Movement::Carried(carried) => {
+                let vertices = 0..carried.corners.len();
+                return vertices
+                    .map(|vertex| carried.at(vertex, &state.velocities))
+                    .collect();
+            }
+            Movement::Scripted(_) if self.rests(object) => return vec![DVec3::ZERO; points.len()],
+            Movement::Scripted(_) => {}
         }
         let offset = self.known_offset(state);
         let then = self.points_beside(object, state, offset);
@@ -63,9 +68,16 @@ impl Model {
     /// Where one point of an object is, and how it moves.
     #[must_use]
     pub fn point(&self, object: usize, vertex: usize, state: &State) -> (DVec3, DVec3) {
-        if let Movement::Simulated(nodes) = &self.objects[object].movement {
-            let node = nodes.start + vertex;
-            return (state.positions[node], state.velocities[node]);
+        match &self.objects[object].movement {
+            Movement::Simulated(nodes) => {
+                let node = nodes.start + vertex;
+                return (state.positions[node], state.velocities[node]);
+            }
+            Movement::Carried(carried) => {
+                let at = |values: &[DVec3]| carried.at(vertex, values);
+                return (at(&state.positions), at(&state.velocities));
+            }
+            Movement::Scripted(_) => {}
         }
         let now = self.point_beside(object, vertex, state, 0.0);
         if self.rests(object) {
@@ -84,14 +96,19 @@ impl Model {
     /// Whether an object never moves.
     fn rests(&self, object: usize) -> bool {
         match &self.objects[object].movement {
-            Movement::Simulated(_) => false,
+            Movement::Simulated(_) | Movement::Carried(_) => false,
             Movement::Scripted(script) => script.is_rest() && self.pins_of(object).next().is_none(),
-            Movement::Rooted { host, .. } => self.rests(*host),
         }
     }
 
     /// One of the points of [`Model::points_beside`], without the others.
-    fn point_beside(&self, object: usize, vertex: usize, state: &State, offset: f64) -> DVec3 {
+    pub(super) fn point_beside(
+        &self,
+        object: usize,
+        vertex: usize,
+        state: &State,
+        offset: f64,
+    ) -> DVec3 {
         match &self.objects[object].movement {
             Movement::Simulated(nodes) => {
                 let node = nodes.start + vertex;
@@ -111,13 +128,12 @@ impl Model {
                 }
                 point
             }
-            Movement::Rooted { host, roots } => {
-                let mesh = &self.objects[object].mesh;
-                let after = |curve: &Curve| curve.first as usize <= vertex;
-                let curve = mesh.curves.partition_point(after) - 1;
-                let corner = |corner: u32| self.point_beside(*host, corner as usize, state, offset);
-                let (from, to, turn) = self.root_motion(*host, &roots[curve], corner);
-                to + turn * (mesh.points[vertex] - from)
+            Movement::Carried(carried) => {
+                let (points, velocities) = (&state.positions, &state.velocities);
+                match offset == 0.0 {
+                    true => carried.at(vertex, points),
+                    false => carried.at(vertex, points) + offset * carried.at(vertex, velocities),
+                }
             }
         }
     }
@@ -139,9 +155,11 @@ impl Model {
             Movement::Scripted(script) => {
                 self.scripted_points(object, script, self.clock.time(state.step) + offset)
             }
-            Movement::Rooted { host, roots } => {
-                let host_points = self.points_beside(*host, state, offset);
-                self.rooted_points(object, *host, roots, &host_points)
+            Movement::Carried(carried) => {
+                let vertices = (0..carried.corners.len()).into_par_iter();
+                let points =
+                    vertices.map(|vertex| self.point_beside(object, vertex, state, offset));
+                points.collect()
             }
         }
     }
@@ -168,32 +186,6 @@ impl Model {
         self.pins.iter().filter(move |pin| pin.object == object)
     }
 
-    /// Rods that go with the triangles of their host.
-    fn rooted_points(
-        &self,
-        object: usize,
-        host: usize,
-        roots: &[Root],
-        host_points: &[DVec3],
-    ) -> Vec<DVec3> {
-        let mesh = &self.objects[object].mesh;
-        let rods: Vec<Vec<DVec3>> = mesh
-            .curves
-            .par_iter()
-            .zip(roots)
-            .map(|(curve, root)| {
-                let corner = |vertex: u32| host_points[vertex as usize];
-                let (from, to, turn) = self.root_motion(host, root, corner);
-                let points = &mesh.points[vertices_of(curve)];
-                points
-                    .iter()
-                    .map(|point| to + turn * (*point - from))
-                    .collect()
-            })
-            .collect();
-        rods.into_iter().flatten().collect()
-    }
-
     /// Where a root was at the start, where it is, and how its triangle has turned.
     pub(super) fn root_motion(
         &self,
@@ -217,68 +209,154 @@ impl Model {
         (place(before), place(after), turn)
     }
 
-    /// The nodes that the step from a state holds.
+    /// What the step from a state holds.
     #[must_use]
-    pub fn held(&self, from: &State) -> Held {
-        let time = self.clock.time(from.step);
-        let end = self.clock.time(from.step + 1);
-        let mut targets = Vec::new();
-        for pin in self
-            .pins
-            .iter()
-            .filter(|pin| self.has_come(pin.start, time) && !self.has_come(pin.release, time))
-        {
-            let Movement::Simulated(nodes) = &self.objects[pin.object].movement else {
-                continue;
-            };
-            for (index, &vertex) in pin.vertices.iter().enumerate() {
-                let node = nodes.start + vertex as usize;
-                let target = match pin.start == 0.0 {
-                    true => pin.script.point(index, self.start.positions[node], end),
-                    false => pin.carry(index, from.positions[node], time, end),
-                };
-                targets.push((node, target));
-            }
+    pub fn held(&self, from: &State, span: &Span) -> Held {
+        let pinned = self.pinned(from, span);
+        let mut is_free = Vec::new();
+        let mut targets = Vec::with_capacity(pinned.len());
+        for (node, (target, holds)) in last_of_each(pinned) {
+            targets.push((node, target));
+            let axes = (0..3).filter(|axis| !holds[*axis]);
+            is_free.extend(axes.map(|axis| self.unknowns.node_offset[node] + axis));
         }
-        // Of several pins on a vertex the last one counts.
-        targets.reverse();
-        targets.sort_by_key(|(node, _)| *node);
-        targets.dedup_by_key(|(node, _)| *node);
-        let mut is_held = vec![false; self.masses.len()];
+        let mut turns = self.clamped(from, span, &targets);
+        for object in 0..self.objects.len() {
+            self.hold_roots(object, from, span, &mut targets, &mut turns);
+        }
+        let (targets, turns) = (last_of_each(targets), last_of_each(turns));
+        let mut is_held = vec![false; self.unknowns.count];
         for (node, _) in &targets {
-            is_held[*node] = true;
+            let offset = self.unknowns.node_offset[*node];
+            is_held[offset..offset + 3].fill(true);
         }
-        Held { is_held, targets }
+        for dof in is_free {
+            is_held[dof] = false;
+        }
+        for (edge, _) in &turns {
+            is_held[self.unknowns.edge_offset[*edge]] = true;
+        }
+        Held {
+            is_held,
+            targets,
+            turns,
+        }
     }
 
-    /// The forces of loads on nodes during the step from a state (N).
-    #[must_use]
-    pub fn load_forces(&self, from: &State) -> Vec<(usize, DVec3)> {
-        let time = self.clock.time(from.step);
-        let end = self.clock.time(from.step + 1);
-        let mut forces = Vec::new();
-        for load in self
-            .loads
-            .iter()
-            .filter(|load| self.has_come(load.start, time) && !self.has_come(load.stop, time))
-        {
-            let Movement::Simulated(nodes) = &self.objects[load.object].movement else {
-                continue;
-            };
-            let size = match load.ramp > 0.0 {
-                true => ((end - load.start) / load.ramp).min(1.0),
-                false => 1.0,
-            };
-            let vertices: Vec<usize> = load
-                .vertices
-                .iter()
-                .map(|v| nodes.start + *v as usize)
-                .collect();
-            let places: Vec<DVec3> = vertices.iter().map(|node| from.positions[*node]).collect();
-            let shares = share_load(load.force * size, load.moment * size, &places);
-            forces.extend(vertices.into_iter().zip(shares));
+    /// What is held from the start also starts to move as it is told, whatever the velocity of its object.
+    pub(crate) fn start_as_held(&mut self) {
+        let span = self.clock.span(0);
+        let held = self.held(&self.start, &span);
+        for (node, target) in &held.targets {
+            let velocity = (*target - self.start.positions[*node]) / span.h;
+            let offset = self.unknowns.node_offset[*node];
+            for axis in (0..3).filter(|axis| held.is_held[offset + axis]) {
+                self.start.velocities[*node][axis] = velocity[axis];
+            }
         }
-        forces
+        for (edge, turn) in &held.turns {
+            self.start.spins[*edge] = turn / span.h;
+        }
+    }
+
+    /// Whether a pin holds during a step.
+    pub(super) fn is_pinned(&self, pin: &Pin, span: &Span) -> bool {
+        self.has_come(pin.start, span.begin) && !self.has_come(pin.release, span.begin)
+    }
+
+    /// The nodes that pins hold, where they end a step, and along which axes.
+    fn pinned(&self, from: &State, span: &Span) -> Vec<(usize, (DVec3, [bool; 3]))> {
+        let mut targets = Vec::new();
+        for pin in self.pins.iter().filter(|pin| self.is_pinned(pin, span)) {
+            for (index, &node) in pin.nodes.iter().enumerate() {
+                let place = match pin.start == 0.0 {
+                    true => self.start.positions[node],
+                    false => from.positions[node],
+                };
+                let target = match (pin.start == 0.0, self.is_axis(node)) {
+                    (true, true) => pin.script.motion.pose(span.end).turn * place,
+                    (true, false) => pin.script.point(index, place, span.end),
+                    (false, true) => pin.carry_axis(place, span.begin, span.end),
+                    (false, false) => pin.carry(index, place, span.begin, span.end),
+                };
+                targets.push((node, (target, pin.holds)));
+            }
+        }
+        targets
+    }
+
+    /// The roots of rods, which go with the triangles of their host as it is going to move.
+    fn hold_roots(
+        &self,
+        object: usize,
+        from: &State,
+        span: &Span,
+        targets: &mut Vec<(usize, DVec3)>,
+        turns: &mut Vec<(usize, f64)>,
+    ) {
+        let (Some(rooted), Movement::Simulated(nodes)) =
+            (&self.objects[object].rooted, &self.objects[object].movement)
+        else {
+            return;
+        };
+        let offset = match &self.objects[rooted.host].movement {
+            // What is told counts from the whole step, of which this may be a later part.
+            Movement::Scripted(_) => span.end - self.clock.time(from.step),
+            Movement::Simulated(_) | Movement::Carried(_) => span.h,
+        };
+        let host_points = self.points_beside(rooted.host, from, offset);
+        let mesh = &self.objects[object].mesh;
+        let first_edge = self.first_edge(object);
+        let Kind::Rods(rods) = &self.objects[object].kind else {
+            return;
+        };
+        let held: Vec<_> = mesh
+            .curves
+            .par_iter()
+            .zip(&rooted.roots)
+            .map(|(curve, root)| {
+                let corner = |vertex: u32| host_points[vertex as usize];
+                let (before, after, turn) = self.root_motion(rooted.host, root, corner);
+                let first = curve.first as usize;
+                let place = |vertex: usize| after + turn * (mesh.points[vertex] - before);
+                (first, [place(first), place(first + 1)], turn)
+            })
+            .collect();
+        let mut edge = 0;
+        for ((first, places, turn), curve) in held.into_iter().zip(&mesh.curves) {
+            let node = nodes.start + first;
+            let told = turn * rods.directors[edge];
+            let turned = self.turn_to(from, first_edge + edge, node, places, told);
+            turns.push((first_edge + edge, turned));
+            targets.extend([(node, places[0]), (node + 1, places[1])]);
+            edge += curve.edges().count();
+        }
+    }
+
+    /// The number of the first edge of an object's rods among all that are simulated.
+    pub(super) fn first_edge(&self, object: usize) -> usize {
+        let body = self.bodies.iter().find(|body| body.object == object);
+        body.map_or(0, |body| body.edges.start)
+    }
+
+    /// The angle by which the section of an edge turns about it in a step that brings its ends to some places and its director
+    /// to a direction.
+    pub(super) fn turn_to(
+        &self,
+        from: &State,
+        edge: usize,
+        node: usize,
+        places: [DVec3; 2],
+        director: DVec3,
+    ) -> f64 {
+        let before = (from.positions[node + 1] - from.positions[node]).normalize_or_zero();
+        let after = (places[1] - places[0]).normalize_or_zero();
+        let carried = match before.is_normalized() && after.is_normalized() {
+            true => DQuat::from_rotation_arc(before, after) * from.directors[edge],
+            false => from.directors[edge],
+        };
+        let across = after.dot(carried.cross(director));
+        across.atan2(carried.dot(director))
     }
 }
 
@@ -306,45 +384,36 @@ impl Pin {
     fn carry(&self, index: usize, place: DVec3, from: f64, to: f64) -> DVec3 {
         match &self.script.sequence {
             None if self.script.is_rest() => place,
-            None => {
+            None if self.script.motion.deformation.is_none() => {
                 let motion = &self.script.motion;
                 motion
                     .pose(to)
                     .after(&motion.pose(from).inverse())
                     .apply(place)
             }
-            Some(_) => {
+            _ => {
                 let at = |time| self.script.point(index, place, time);
                 place + (at(to) - at(from))
             }
         }
     }
-}
 
-/// Forces with a given sum and a given moment about the middle of the places: equal parts, and the field ω × r
-/// whose moment is the given one.
-pub(crate) fn share_load(force: DVec3, moment: DVec3, places: &[DVec3]) -> Vec<DVec3> {
-    let count = places.len().max(1) as f64;
-    let middle = places.iter().sum::<DVec3>() / count;
-    let mut inertia = DMat3::ZERO;
-    for place in places {
-        let r = *place - middle;
-        inertia += DMat3::from_diagonal(DVec3::splat(r.length_squared()))
-            - DMat3::from_cols(r * r.x, r * r.y, r * r.z);
-    }
-    // About a line that all places lie on, no forces on them can turn: what remains of it is rounding.
-    let (axes, inertias) = eigen(inertia);
-    let mut spin = DVec3::ZERO;
-    for (axis, about) in [axes.x_axis, axes.y_axis, axes.z_axis]
-        .into_iter()
-        .zip(inertias.to_array())
-    {
-        if about > 1e-12 * inertias.z {
-            spin += axis * (axis.dot(moment) / about);
+    /// Where the axis of a prop that points in a direction at one time points at another.
+    fn carry_axis(&self, axis: DVec3, from: f64, to: f64) -> DVec3 {
+        let motion = &self.script.motion;
+        match motion.is_rest() {
+            true => axis,
+            false => motion.pose(to).turn * (motion.pose(from).turn.conjugate() * axis),
         }
     }
-    let share = |place: &DVec3| force / count + spin.cross(*place - middle);
-    places.iter().map(share).collect()
+}
+
+/// What is told of each index, ascending; of several the last one counts.
+fn last_of_each<T>(mut told: Vec<(usize, T)>) -> Vec<(usize, T)> {
+    told.reverse();
+    told.sort_by_key(|(index, _)| *index);
+    told.dedup_by_key(|(index, _)| *index);
+    told
 }
 
 /// A right-handed frame of a triangle.
@@ -357,16 +426,10 @@ fn frame_of([a, b, c]: [DVec3; 3]) -> DMat3 {
     }
 }
 
-/// The vertices of a curve.
-fn vertices_of(curve: &Curve) -> std::ops::Range<usize> {
-    curve.first as usize..(curve.first + curve.count) as usize
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scene::{Scene, SceneRequest, shipped};
-    use proptest::prelude::*;
 
     #[test]
     fn a_point_alone_is_where_it_is_among_all() {
@@ -390,42 +453,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    proptest! {
-        #[test]
-        fn shares_of_a_load_have_its_force_and_moment(
-            places in proptest::collection::vec(proptest::array::uniform3(-1.0f64..1.0), 3..9),
-            force in proptest::array::uniform3(-5.0f64..5.0),
-            moment in proptest::array::uniform3(-5.0f64..5.0),
-        ) {
-            let places: Vec<DVec3> = places.into_iter().map(DVec3::from).collect();
-            let middle = places.iter().sum::<DVec3>() / places.len() as f64;
-            let spread = places.iter().map(|p| (*p - middle).cross(places[0] - middle).length());
-            prop_assume!(spread.fold(0.0, f64::max) > 0.1);
-            let (force, moment) = (DVec3::from(force), DVec3::from(moment));
-            let shares = share_load(force, moment, &places);
-            let sum: DVec3 = shares.iter().sum();
-            let torque: DVec3 = places.iter().zip(&shares).map(|(p, f)| (*p - middle).cross(*f)).sum();
-            prop_assert!((sum - force).length() < 1e-10);
-            prop_assert!((torque - moment).length() < 1e-9);
-        }
-    }
-
-    #[test]
-    fn a_moment_about_the_line_that_all_places_lie_on_makes_no_huge_forces() {
-        // The inertia about the line is not zero but rounding, and its inverse was 1e15.
-        let along = DVec3::new(0.3, 0.4, 0.5);
-        let places: Vec<DVec3> = (0..5).map(|i| DVec3::ONE + along * f64::from(i)).collect();
-        let moment = along.any_orthogonal_vector();
-        let shares = share_load(DVec3::ZERO, moment + along, &places);
-        let middle = places[2];
-        let pairs = places.iter().zip(&shares);
-        let torque: DVec3 = pairs.map(|(p, f)| (*p - middle).cross(*f)).sum();
-        assert!((torque - moment).length() < 1e-12, "{torque}");
-        assert!(
-            shares.iter().all(|share| share.length() < 1.0),
-            "{shares:?}"
-        );
     }
 }

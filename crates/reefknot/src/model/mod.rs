@@ -1,21 +1,18 @@
 //! The scene made concrete, once: objects, nodes, masses, elements, pins, probes. Never changed afterwards.
 
+mod body;
 pub mod contact;
 mod directors;
 pub mod kinematics;
+mod load;
+pub mod tie;
+mod unknowns;
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use glam::DVec3;
-use reefknot_contact::block_sparse::BlockPattern;
-use reefknot_contact::symbolic::Symbolic;
 
-use crate::energy::Energy;
-use crate::energy::assemble::GatherMap;
-use crate::energy::hinge::Hinges;
-use crate::energy::membrane::Membrane;
 use crate::energy::wind::{Air, Wind};
 use crate::generate::groom::Root;
 use crate::generate::lattice::Embedding;
@@ -27,8 +24,12 @@ use crate::mesh::mass::MassProperties;
 use crate::motion::{Pose, Script, Twist};
 use crate::probe::Probe;
 use crate::scene::problem::Place;
+use crate::scene::tables::Method;
 use crate::state::{Clock, State};
 use contact::{ContactModel, Surface};
+
+pub use body::{BlockElements, Body, Elements, RodElements, Trial};
+pub use unknowns::Unknowns;
 
 /// What is simulated, and what it meets.
 #[derive(Debug)]
@@ -39,6 +40,12 @@ pub struct Model {
     pub bodies: Vec<Body>,
     /// Mass of each node (kg).
     pub masses: Vec<f64>,
+    /// The mass of each node that gravity pulls at (kg): none for the axes of props, whose node of the middle has it all.
+    pub weights: Vec<f64>,
+    /// Moment of inertia of each edge of rods about itself (kg m²).
+    pub twist_inertias: Vec<f64>,
+    /// Where nodes and edges stand in flat vectors.
+    pub unknowns: Unknowns,
     /// Where all nodes start.
     pub start: State,
     /// Held vertices; those of clamps too.
@@ -47,7 +54,7 @@ pub struct Model {
     pub clamps: Vec<Clamp>,
     /// Forces and moments.
     pub loads: Vec<Load>,
-    /// Attachments and stitches, for integrators to come.
+    /// Attachments and stitches.
     pub ties: Vec<Tie>,
     /// What happens where things touch.
     pub contact: ContactModel,
@@ -59,6 +66,8 @@ pub struct Model {
     pub probes: Vec<Probe>,
     /// Frames and steps.
     pub clock: Clock,
+    /// How the motion is computed.
+    pub method: Method,
     /// The files that it was built from.
     pub inputs: Vec<Input>,
     /// What the values of the scene that name these files become in the folder of a run.
@@ -74,12 +83,16 @@ pub struct Object {
     pub kind: Kind,
     /// Its points at the start (m), their elements, and the groups that pins can name.
     pub mesh: Mesh,
+    /// The points of a copy at rest, if they are not those that it starts with (m).
+    pub rest: Option<Vec<DVec3>>,
     /// How many copies the mesh holds, one after the other.
     pub copies: usize,
     /// Its mass (kg); 0 for colliders.
     pub mass: f64,
     /// Who moves its points.
     pub movement: Movement,
+    /// Where its rods are rooted in another object, if they are.
+    pub rooted: Option<Rooted>,
     /// How it touches others.
     pub surface: Surface,
 }
@@ -137,6 +150,14 @@ pub struct Rods {
     pub proximity_radius: f64,
     /// The edges of all rods.
     pub edges: Vec<[u32; 2]>,
+    /// Curvature without force along both half axes (1/m); that of the start if nothing.
+    pub natural_curvature: Option<[f64; 2]>,
+    /// Twist without force (rad/m); that of the start if nothing.
+    pub natural_twist: Option<f64>,
+    /// How far each rod is twisted at the start beyond that (rad).
+    pub start_twist: f64,
+    /// Whether sections have no inertia of their own.
+    pub quasi_static_twist: bool,
     /// First axis of the section at each edge at the start, carried along each rod without twist; along closed rods
     /// with the even twist that brings it back to the first.
     pub directors: Vec<DVec3>,
@@ -147,47 +168,30 @@ pub struct Rods {
 pub enum Movement {
     /// Each point is a node of the state.
     Simulated(Range<usize>),
+    /// Each point is a weighted sum of four nodes: those of a lattice cell, or the middle and the axes of a prop.
+    Carried(Carried),
     /// They are a function of time.
     Scripted(Box<Script>),
-    /// Each rod goes with a triangle of another object.
-    Rooted {
-        /// The index of the other object.
-        host: usize,
-        /// Where each rod is rooted.
-        roots: Vec<Root>,
-    },
 }
 
-/// A part that is simulated by itself: its matrix has no entries with others.
+/// Points that are weighted sums of nodes.
 #[derive(Debug)]
-pub struct Body {
-    /// The index of its object.
-    pub object: usize,
-    /// Its nodes; elements count from the first of them.
+pub struct Carried {
+    /// The nodes.
     pub nodes: Range<usize>,
-    /// Its elements, shared by all copies.
-    pub shell: Arc<Shell>,
+    /// The nodes of each point, counted from the first.
+    pub corners: Vec<[u32; 4]>,
+    /// Their weights.
+    pub weights: Vec<[f64; 4]>,
 }
 
-/// The elements of a piece of cloth.
+/// Where the rods of an object grow: each goes with a triangle of another one.
 #[derive(Debug)]
-pub struct Shell {
-    /// What it is made of.
-    pub material: ShellMaterial,
-    /// Its triangles.
-    pub triangles: Vec<[u32; 3]>,
-    /// Resistance to stretch and shear.
-    pub membrane: Membrane,
-    /// Resistance to bending.
-    pub hinges: Hinges,
-    /// The blocks of its matrix.
-    pub pattern: Arc<BlockPattern>,
-    /// How its matrix is factorized.
-    pub symbolic: Arc<Symbolic>,
-    /// Where membrane elements go in the matrix.
-    pub membrane_map: GatherMap<3>,
-    /// Where hinges go in the matrix.
-    pub hinge_map: GatherMap<4>,
+pub struct Rooted {
+    /// The index of the other object.
+    pub host: usize,
+    /// Where each rod is rooted.
+    pub roots: Vec<Root>,
 }
 
 /// Vertices that are held.
@@ -199,6 +203,10 @@ pub struct Pin {
     pub object: usize,
     /// The vertices, ascending.
     pub vertices: Vec<u32>,
+    /// The nodes that hold them, ascending; none if nothing of the object is simulated.
+    pub nodes: Vec<usize>,
+    /// Whether they are held along each axis.
+    pub holds: [bool; 3],
     /// How they move; the points of its sequence are those of `vertices`.
     pub script: Script,
     /// When they are taken hold of (s).
@@ -233,6 +241,10 @@ pub struct Load {
     pub force: DVec3,
     /// The whole moment about the middle of the vertices (N m).
     pub moment: DVec3,
+    /// Pressure on triangles (Pa).
+    pub pressure: f64,
+    /// The triangles between the vertices, if there is a pressure.
+    pub triangles: Vec<[u32; 3]>,
     /// When it begins (s).
     pub start: f64,
     /// How long it takes to grow to its full size (s).
@@ -269,15 +281,23 @@ impl Model {
         (name, vertex)
     }
 
-    /// The index of the object that a node belongs to, and its number there.
+    /// The index of the object that a node belongs to, and its vertex there, or one that the node moves.
     #[must_use]
     pub fn vertex_of_node(&self, node: usize) -> (usize, usize) {
         // Bodies stand in the order of their nodes, and leave none out.
         let body = self.bodies.partition_point(|body| body.nodes.end <= node);
-        self.bodies.get(body).map_or((usize::MAX, node), |body| {
-            let first = self.objects[body.object].nodes().start;
-            (body.object, node - first)
-        })
+        let Some(body) = self.bodies.get(body) else {
+            return (usize::MAX, node);
+        };
+        let local = node - self.objects[body.object].nodes().start;
+        let vertex = match &self.objects[body.object].movement {
+            Movement::Carried(carried) => {
+                let has_node = |corners: &[u32; 4]| corners.contains(&(local as u32));
+                carried.corners.iter().position(has_node).unwrap_or(0)
+            }
+            _ => local,
+        };
+        (body.object, vertex)
     }
 
     /// Number of vertices of all objects and colliders, however they move.
@@ -290,19 +310,63 @@ impl Model {
     /// Number of elements that are simulated, of all kinds.
     #[must_use]
     pub fn elements(&self) -> usize {
-        let of_body =
-            |body: &Body| body.shell.membrane.stencils().len() + body.shell.hinges.stencils().len();
-        self.bodies.iter().map(of_body).sum()
+        self.bodies.iter().map(|body| body.elements.count()).sum()
+    }
+
+    /// Number of edges of simulated rods.
+    #[must_use]
+    pub fn edges(&self) -> usize {
+        self.twist_inertias.len()
+    }
+
+    /// The nodes and weights that make a point of an object; nothing if it is not simulated.
+    #[must_use]
+    pub fn stencil(&self, object: usize, vertex: usize) -> Option<Vec<(usize, f64)>> {
+        match &self.objects[object].movement {
+            Movement::Simulated(nodes) => Some(vec![(nodes.start + vertex, 1.0)]),
+            Movement::Carried(carried) => Some(carried.stencil(vertex).collect()),
+            Movement::Scripted(_) => None,
+        }
+    }
+
+    /// Whether a node is the axis of a prop: a vector, not a point.
+    #[must_use]
+    pub fn is_axis(&self, node: usize) -> bool {
+        self.weights[node] == 0.0
+    }
+
+    /// The mass of every unknown (kg, kg m²).
+    #[must_use]
+    pub fn flat_masses(&self) -> Vec<f64> {
+        let nodes: Vec<DVec3> = self.masses.iter().map(|mass| DVec3::splat(*mass)).collect();
+        self.unknowns.join(&nodes, &self.twist_inertias)
+    }
+}
+
+impl Carried {
+    /// The nodes and weights that make a point.
+    pub fn stencil(&self, vertex: usize) -> impl Iterator<Item = (usize, f64)> {
+        let corners = self.corners[vertex].into_iter().zip(self.weights[vertex]);
+        let first = self.nodes.start;
+        corners.map(move |(corner, weight)| (first + corner as usize, weight))
+    }
+
+    /// What values at nodes are at a point.
+    #[must_use]
+    pub fn at(&self, vertex: usize, values: &[DVec3]) -> DVec3 {
+        let stencil = self.stencil(vertex);
+        stencil.map(|(node, weight)| values[node] * weight).sum()
     }
 }
 
 impl Object {
-    /// The nodes that are its points; none if it is not simulated.
+    /// The nodes that move its points; none if it is not simulated.
     #[must_use]
     pub fn nodes(&self) -> Range<usize> {
         match &self.movement {
             Movement::Simulated(nodes) => nodes.clone(),
-            Movement::Scripted(_) | Movement::Rooted { .. } => 0..0,
+            Movement::Carried(carried) => carried.nodes.clone(),
+            Movement::Scripted(_) => 0..0,
         }
     }
 
@@ -313,6 +377,16 @@ impl Object {
             1 => Cow::Borrowed(&self.mesh),
             copies => Cow::Owned(self.mesh.first_part(copies)),
         }
+    }
+
+    /// The mesh of a copy at rest.
+    #[must_use]
+    pub fn rest_copy(&self) -> Mesh {
+        let mut mesh = self.first_copy().into_owned();
+        if let Some(rest) = &self.rest {
+            mesh.points.clone_from(rest);
+        }
+        mesh
     }
 
     /// Whether it is a collider.

@@ -10,7 +10,7 @@ pub mod sequence;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 
 use keyframes::{Keyframes, Track};
 use sequence::Sequence;
@@ -93,6 +93,17 @@ pub struct Motion {
     pub oscillation: Option<Oscillation>,
     /// Places and turns at given times.
     pub keyframes: Option<Keyframes>,
+    /// Stretch and shear about the centre before that.
+    pub deformation: Option<Deformation>,
+}
+
+/// A stretch or shear that grows to its full size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deformation {
+    /// What is added to a point, as a linear function of it.
+    pub gradient: DMat3,
+    /// How long it takes to grow (s).
+    pub ramp: f64,
 }
 
 impl Motion {
@@ -107,7 +118,20 @@ impl Motion {
             center: DVec3::ZERO,
             oscillation: None,
             keyframes: None,
+            deformation: None,
         }
+    }
+
+    /// Where a stretch or shear takes a point.
+    fn deform(&self, point: DVec3, elapsed: f64) -> DVec3 {
+        let Some(deformation) = &self.deformation else {
+            return point;
+        };
+        let size = match deformation.ramp > 0.0 {
+            true => (elapsed / deformation.ramp).min(1.0),
+            false => 1.0,
+        };
+        point + deformation.gradient * (point - self.center) * size
     }
 
     /// Whether nothing ever moves.
@@ -117,6 +141,7 @@ impl Motion {
             && self.angular_velocity == DVec3::ZERO
             && self.oscillation.is_none()
             && self.keyframes.is_none()
+            && self.deformation.is_none()
     }
 
     /// The largest length (m) or angle (rad) that it works with until a time.
@@ -253,7 +278,7 @@ impl Script {
                 (Some(sequence), Some(blend)) => sequence.point(vertex, blend),
                 _ => start,
             };
-            pose.apply(place)
+            pose.apply(self.motion.deform(place, elapsed))
         })
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use glam::DVec3;
 use reefknot::integrate::{self, Scratch, Step};
 use reefknot::model::Model;
+use reefknot::model::kinematics::Held;
 use reefknot::scene::Scene;
 use reefknot::state::State;
 
@@ -62,9 +63,7 @@ impl Simulation {
     }
 
     pub(crate) fn step(&mut self) -> Step {
-        let integrator = self.scene.tables.method.integrator;
-        let step =
-            integrate::step(integrator, &self.model, &self.state, &mut self.scratch).unwrap();
+        let step = integrate::step(&self.model, &self.state, &mut self.scratch).unwrap();
         self.state = step.to.clone();
         step
     }
@@ -81,6 +80,16 @@ impl Simulation {
         }
     }
 
+    /// What the next step holds.
+    pub(crate) fn held(&self) -> Held {
+        held_from(&self.model, &self.state)
+    }
+
+    /// The nodes that the next step pulls at, and the forces on them (N).
+    pub(crate) fn load_forces(&self) -> Vec<(usize, DVec3)> {
+        load_forces_from(&self.model, &self.state)
+    }
+
     /// The points of an object at a time, as far as they are a function of it.
     pub(crate) fn at(&self, object: usize, time: f64) -> Vec<DVec3> {
         let step = (time / self.model.clock.h()).round() as u64;
@@ -90,6 +99,16 @@ impl Simulation {
         };
         self.model.points(object, &state)
     }
+}
+
+pub(crate) fn held_from(model: &Model, state: &State) -> Held {
+    model.held(state, &model.clock.span(state.step))
+}
+
+pub(crate) fn load_forces_from(model: &Model, state: &State) -> Vec<(usize, DVec3)> {
+    let flat = model.load_forces(state, &model.clock.span(state.step));
+    let forces = model.unknowns.nodes(&flat).into_iter().enumerate();
+    forces.filter(|(_, force)| *force != DVec3::ZERO).collect()
 }
 
 pub(crate) fn close(a: DVec3, b: DVec3, tolerance: f64) -> bool {

@@ -6,7 +6,7 @@ use super::common::*;
 
 /// Force and moment about the middle of vertices, as they are shared out.
 fn resultant(simulation: &Simulation) -> (DVec3, DVec3) {
-    let forces = simulation.model.load_forces(&simulation.state);
+    let forces = simulation.load_forces();
     let place = |node: usize| simulation.state.positions[node];
     let middle = forces.iter().map(|(node, _)| place(*node)).sum::<DVec3>() / forces.len() as f64;
     let force = forces.iter().map(|(_, force)| *force).sum();
@@ -23,7 +23,7 @@ fn a_load_grows_to_its_force_and_moment_and_ends() {
         "{SHEET}[load.it]\nobject = \"sheet\"\nat = {{ vertices = [0, 4, 20] }}\nforce = [0, 0.3, 0.6]\nmoment = [0.01, 0.02, -0.01]\nstart = 0.1\nramp = 0.2\nstop = 0.5\n"
     ));
     let full = (DVec3::new(0.0, 0.3, 0.6), DVec3::new(0.01, 0.02, -0.01));
-    assert!(sheet.model.load_forces(&sheet.state).is_empty());
+    assert!(sheet.load_forces().is_empty());
     sheet.balanced_steps(10);
     // What acts in a step is what there is at its end: after 10 ms a twentieth.
     let (force, moment) = resultant(&sheet);
@@ -35,7 +35,7 @@ fn a_load_grows_to_its_force_and_moment_and_ends() {
     let (force, moment) = resultant(&sheet);
     assert!(close(force, full.0, 1e-12) && close(moment, full.1, 1e-12));
     sheet.balanced_steps(11);
-    assert!(sheet.model.load_forces(&sheet.state).is_empty());
+    assert!(sheet.load_forces().is_empty());
 }
 
 /// A force on a free sheet without weight gives it F t of momentum, and nothing across.

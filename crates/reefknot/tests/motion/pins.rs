@@ -38,7 +38,7 @@ fn held_vertices_go_where_they_are_told_to_the_bit_and_energy_is_kept() {
         "{SHEET}[pin.it]\nobject = \"sheet\"\nat = {{ group = \"corners\" }}\nmotion = {{ velocity = [0.3, 0, 0.1], angular_velocity = [0, 0.5, 1], oscillation = {{ amplitude = [0, 0, 0.02], frequency = 3 }} }}\n"
     ));
     for _ in 0..60 {
-        let held = sheet.model.held(&sheet.state);
+        let held = sheet.held();
         assert_eq!(held.targets.len(), 4);
         sheet.balanced_steps(1);
         let time = sheet.model.clock.time(sheet.state.step);
@@ -110,12 +110,12 @@ fn a_time_that_a_step_begins_at_but_for_rounding_is_met_by_that_step() {
     assert!(sheet.model.clock.time(23) < 0.23);
     for (step, held, loaded) in [(22, 0, 3), (23, 1, 2), (24, 1, 2)] {
         assert_eq!(
-            nodes(sheet.model.held(&from(step)).targets),
+            nodes(held_from(&sheet.model, &from(step)).targets),
             [held],
             "step {step}"
         );
         assert_eq!(
-            nodes(sheet.model.load_forces(&from(step))),
+            nodes(load_forces_from(&sheet.model, &from(step))),
             [loaded],
             "step {step}"
         );
@@ -144,7 +144,7 @@ fn a_late_pin_takes_hold_wherever_its_vertices_are_and_lets_go() {
     assert!(close(sheet.state.velocities[0], DVec3::X, 1e-9));
     sheet.balanced_steps(5);
     assert!(sheet.state.positions[0].x > released.x && sheet.state.positions[0].z < released.z);
-    assert!(sheet.model.held(&sheet.state).targets.is_empty());
+    assert!(sheet.held().targets.is_empty());
 }
 
 #[test]
@@ -159,6 +159,6 @@ fn of_two_pins_on_a_vertex_the_last_counts_and_the_other_holds_on() {
         start + DVec3::Z * 0.1,
         1e-15
     ));
-    assert_eq!(sheet.model.held(&sheet.state).targets.len(), 4);
+    assert_eq!(sheet.held().targets.len(), 4);
     assert_eq!(sheet.state.positions[4], sheet.model.start.positions[4]);
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use glam::DVec3;
+use reefknot::integrate::{self, Scratch};
 use reefknot::model::{Model, Object};
 use reefknot::state::State;
 
@@ -43,6 +44,16 @@ pub(crate) fn later(model: &Model, step: u64) -> State {
         step,
         ..model.start.clone()
     }
+}
+
+/// The state after some steps from the start.
+pub(crate) fn stepped(model: &Model, steps: usize) -> State {
+    let mut scratch = Scratch::new(model).unwrap();
+    let mut state = model.start.clone();
+    for _ in 0..steps {
+        state = integrate::step(model, &state, &mut scratch).unwrap().to;
+    }
+    state
 }
 
 pub(crate) fn close(a: DVec3, b: DVec3, tolerance: f64) -> bool {

@@ -304,3 +304,39 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn formulas_for_masses_agree_with_fine_meshes() {
+    let shapes = [
+        Shape::Box {
+            size: [0.2, 0.3, 0.5],
+        },
+        Shape::Sphere { radius: 0.2 },
+        Shape::Cylinder {
+            radius: 0.2,
+            length: 0.5,
+        },
+        Shape::Capsule {
+            radius: 0.2,
+            length: 0.3,
+        },
+        Shape::Cone {
+            radius: 0.2,
+            height: 0.4,
+        },
+    ];
+    for shape in shapes {
+        let exact = shape.mass_properties().unwrap();
+        let mesh = shape.surface(Some(0.01)).unwrap();
+        let drawn = crate::mesh::mass::volume_properties(&mesh.points, &mesh.triangles);
+        assert!(
+            (drawn.volume / exact.volume - 1.0).abs() < 2e-3,
+            "{shape:?}"
+        );
+        assert!(drawn.centre.distance(exact.centre) < 1e-4, "{shape:?}");
+        for axis in 0..3 {
+            let ratio = drawn.inertia.col(axis)[axis] / exact.inertia.col(axis)[axis];
+            assert!((ratio - 1.0).abs() < 4e-3, "{shape:?}: {ratio}");
+        }
+    }
+}

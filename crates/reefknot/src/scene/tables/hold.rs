@@ -1,6 +1,6 @@
 //! What holds, pulls and ties: pins, clamps, loads, attachments and stitches.
 
-use super::{Duration, Force, Length, Moment, Motion, Stiffness, Twist};
+use super::{Duration, Force, Length, Moment, Motion, Pressure, Stiffness, Twist};
 use crate::scene::define::{choice, one_of, table};
 use crate::scene::shape::{NOT_NEGATIVE, POSITIVE};
 use crate::scene::values::Placed;
@@ -12,6 +12,10 @@ table! {
         object: Placed<String>,
         /// Which vertices.
         at: Placed<Selection>,
+        /// Whether the border of a shell of the "plate" bending model is also kept from turning about its held edges.
+        clamp: Placed<bool> = "false",
+        /// Axes along which they are free, such as ["x"].
+        free: Option<Vec<Axis>>,
         /// How they move; they rest if left out.
         motion: Option<Placed<Motion>>,
         /// When they are taken hold of, wherever they are then.
@@ -28,6 +32,8 @@ table! {
         object: Placed<String>,
         /// Which end, of every rod of the object.
         end: RodEnd,
+        /// Axes along which it slides, such as ["x"].
+        free: Option<Vec<Axis>>,
         /// How it moves; it rests if left out.
         motion: Option<Placed<Motion>>,
         /// How it is turned about the rod's own axis, counter-clockwise when the rod points at the
@@ -37,6 +43,18 @@ table! {
         start: Duration [NOT_NEGATIVE] = "0",
         /// When it lets go; never if left out.
         release: Option<Placed<Duration>> [NOT_NEGATIVE],
+    }
+}
+
+choice! {
+    /// An axis of the scene.
+    pub enum Axis {
+        /// x.
+        X = "x",
+        /// y.
+        Y = "y",
+        /// z, which points up.
+        Z = "z",
     }
 }
 
@@ -107,8 +125,11 @@ table! {
         at: Placed<Selection>,
         /// The whole force.
         force: [Force; 3] = "[0, 0, 0]",
-        /// The whole moment, about the middle of the vertices.
+        /// The whole moment, about the middle of the vertices. Of rods the part along their edges turns their sections.
         moment: [Moment; 3] = "[0, 0, 0]",
+        /// Pressure on the triangles between the vertices, against the side that their normals point to, whichever way it
+        /// turns.
+        pressure: Pressure = "0",
         /// When it begins.
         start: Duration [NOT_NEGATIVE] = "0",
         /// How long it takes to grow to its full size.

@@ -63,6 +63,12 @@ quantities! {
     Compliance = "m/N";
     /// A number by area.
     PerArea = "1/m^2";
+    /// One over a radius.
+    Curvature = "1/m";
+    /// An angle by length.
+    TwistRate = "rad/m";
+    /// A moment of inertia.
+    Inertia = "kg*m^2";
 }
 
 /// A value that has a meaning elsewhere: parameters and quick sizes are merged before reading.
@@ -145,8 +151,12 @@ table! {
 choice! {
     /// Ways to advance by a time step.
     pub enum Integrator {
+        /// Explicit: forces at the start of the step. Keeps energy and momentum, but steps must be short.
+        SymplecticEuler = "symplectic-euler",
         /// Implicit Euler, linearised once at the start of the step.
         LinearEuler = "linear-euler",
+        /// Implicit Euler by Newton's method with a line search.
+        Newton = "newton",
     }
 }
 
@@ -165,6 +175,16 @@ table! {
         integrator: Integrator = "\"linear-euler\"",
         /// Who solves the contact problem of a step.
         solver: Solver = "\"none\"",
+        /// Iterations of Newton's method in a step, at most.
+        iterations: u64 [between(1.0, 10000.0)] = "10",
+        /// Newton's method ends when positions change by less than this.
+        tolerance: Length [POSITIVE] = "1 um",
+        /// Whether a step that has not come so close fails, and is halved.
+        converge: bool = "false",
+        /// Whether every step begins at rest: no inertia is carried on, and long steps lead to equilibrium.
+        quasi_static: bool = "false",
+        /// How often a failed step may be halved.
+        halvings: u64 [between(0.0, 20.0)] = "6",
     }
 }
 

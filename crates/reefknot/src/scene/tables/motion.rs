@@ -27,8 +27,20 @@ table! {
         keyframes: Option<Placed<Vec<Keyframe>>>,
         /// What is between keyframes.
         interpolation: Interpolation = "\"linear\"",
+        /// A stretch or shear about `center`, before all else.
+        deformation: Option<Deformation>,
         /// Numbered mesh files that give the points; the other parts move what they give.
         sequence: Option<Sequence>,
+    }
+}
+
+table! {
+    /// A stretch or shear: the point at x from `center` goes to x + G x.
+    pub struct Deformation {
+        /// G, by rows: the first row is what is added to x.
+        gradient: [[f64; 3]; 3],
+        /// How long it takes to grow to its full size.
+        ramp: Duration [NOT_NEGATIVE] = "0",
     }
 }
 

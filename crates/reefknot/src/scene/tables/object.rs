@@ -1,8 +1,8 @@
 //! What is simulated.
 
 use super::{
-    AngularRate, ContactProperties, Length, Mass, MeshFile, Motion, PerArea, Placement, ShapeKind,
-    Speed,
+    Angle, AngularRate, ContactProperties, Curvature, Inertia, Length, Mass, MeshFile, Motion,
+    PerArea, Placement, Pressure, ShapeKind, Speed, TwistRate,
 };
 use crate::scene::define::{choice, kinds, table};
 use crate::scene::shape::{NOT_NEGATIVE, POSITIVE, between};
@@ -79,6 +79,8 @@ table! {
         vertices: Placed<[u64; 2]> [between(2.0, 8192.0)],
         /// How it is cut.
         triangles: Triangles = "\"alternating\"",
+        /// If given, it starts rolled up about y with this radius, while it is flat at rest.
+        roll: Option<Placed<Length>> [POSITIVE],
     }
 }
 
@@ -128,6 +130,14 @@ table! {
         /// Radius for contact, which may be larger than the real one (Kaufman et al. 2014, section
         /// 8.2); the larger half axis if left out.
         proximity_radius: Option<Length> [POSITIVE],
+        /// Curvature without force, towards the first and the second half axis of the section; that of the start if left out.
+        natural_curvature: Option<[Curvature; 2]>,
+        /// Twist without force; that of the start if left out.
+        natural_twist: Option<TwistRate>,
+        /// How far the section is turned along the whole rod at the start, beyond its natural twist.
+        start_twist: Angle = "0",
+        /// Whether twist is always in equilibrium: the section has no inertia of its own.
+        quasi_static_twist: bool = "false",
     }
 }
 
@@ -371,5 +381,9 @@ table! {
         shape: EmbeddedSurface,
         /// Its mass; the density of its material times its volume if left out.
         mass: Option<Placed<Mass>> [POSITIVE],
+        /// Its moments of inertia about its own x, y and z axes through its centre of mass; those of its shape if left out.
+        inertia: Option<Placed<[Inertia; 3]>> [POSITIVE],
+        /// How stiff it is: it is a body that could only stretch and shear as a whole, held rigid by this modulus.
+        rigidity: Pressure [POSITIVE] = "1 GPa",
     }
 }

@@ -1,5 +1,6 @@
 //! Measurements.
 
+use super::{Length, Selection};
 use crate::scene::define::{choice, one_of, table};
 use crate::scene::values::Placed;
 
@@ -9,8 +10,14 @@ table! {
     pub struct Probe {
         /// What is measured.
         measure: Measure,
+        /// Of a vector, the part along this direction (times its length) instead of the whole.
+        along: Option<Placed<[f64; 3]>>,
+        /// A factor on what is measured, such as one over a length.
+        scale: f64 = "1",
         /// How the values of all steps become the value of the run.
         reduce: Reduce = "\"last\"",
+        /// If given, the value of the run is 1 if it is larger than this, else 0.
+        above: Option<f64>,
     }
 }
 
@@ -19,40 +26,128 @@ choice! {
     pub enum Reduce {
         /// The value at the end.
         Last = "last",
+        /// The value at the start.
+        First = "first",
         /// The least value.
         Min = "min",
         /// The largest value.
         Max = "max",
         /// The mean over all steps.
         Mean = "mean",
+        /// The mean change in a step, in the second half of the run.
+        PerStep = "per-step",
+        /// The square root of the last value over the first: how an amplitude changes whose square is measured.
+        AmplitudeRatio = "amplitude-ratio",
+        /// The frequency of a free oscillation (1/s), from the second half of the run. What the integrator itself does to
+        /// frequency and amplitude is taken out.
+        Frequency = "frequency",
+        /// The mean time between largest values (s).
+        Period = "period",
+        /// Of a "swing": the mean change of its second angle between largest values of the first.
+        Precession = "precession",
     }
 }
 
 one_of! {
     /// What is measured.
     pub enum Measure {
-        /// Where a vertex is (m).
-        Position(Point) = "position",
-        /// How far a vertex is from where it started (m).
-        Displacement(Point) = "displacement",
-        /// How fast a vertex moves (m/s).
-        Velocity(Point) = "velocity",
-        /// The force of the held vertices of a pin on their object (N).
+        /// Where a vertex is, or the mean of some vertices (m).
+        Position(Points) = "position",
+        /// How far they are from where they started (m).
+        Displacement(Points) = "displacement",
+        /// How fast they move (m/s).
+        Velocity(Points) = "velocity",
+        /// How far one point or mean is from another (m).
+        Distance(Pair) = "distance",
+        /// The angle by which some vertices have turned about an axis through their middle (rad).
+        Rotation(Turn) = "rotation",
+        /// Two angles of a point about a centre (rad): from straight down, and about the vertical, from −π to π.
+        Swing(Swing) = "swing",
+        /// The largest distance of a vertex from the plane through the first vertex at the start (m).
+        OutOfPlane(Plane) = "out_of_plane",
+        /// The largest distance of a vertex from where a linear map about the origin takes its start (m).
+        MapError(LinearMap) = "map_error",
+        /// The force of the held vertices of a pin or clamp on their object (N).
         PinForce(Placed<String>) = "pin_force",
         /// An energy of the whole scene (J).
         Energy(EnergyKind) = "energy",
+        /// Change of momentum since the start over Σ m |v| at the start, or over the angular momentum at the start; the
+        /// largest of all objects.
+        MomentumDrift(Momentum) = "momentum_drift",
         /// The largest ratio of a length to its rest length in an object.
         MaxStretch(Placed<String>) = "max_stretch",
     }
 }
 
 table! {
-    /// A vertex of an object.
-    pub struct Point {
-        /// Whose vertex.
+    /// Vertices of an object.
+    pub struct Points {
+        /// Whose vertices.
         object: Placed<String>,
-        /// Its number, from 0.
-        vertex: Placed<u64>,
+        /// A vertex by its number, from 0.
+        vertex: Option<Placed<u64>>,
+        /// Several vertices, instead; their mean counts.
+        at: Option<Placed<Selection>>,
+    }
+}
+
+table! {
+    /// Two points.
+    pub struct Pair {
+        /// One.
+        from: Points,
+        /// The other.
+        to: Points,
+    }
+}
+
+table! {
+    /// Vertices that turn.
+    pub struct Turn {
+        /// Which, and of which object.
+        of: Points,
+        /// The axis.
+        axis: Placed<[f64; 3]>,
+    }
+}
+
+table! {
+    /// Vertices that swing.
+    pub struct Swing {
+        /// Which, and of which object.
+        of: Points,
+        /// What they swing about.
+        center: [Length; 3],
+    }
+}
+
+table! {
+    /// A plane.
+    pub struct Plane {
+        /// Whose vertices.
+        object: Placed<String>,
+        /// Its normal; its length has no meaning.
+        normal: Placed<[f64; 3]>,
+    }
+}
+
+table! {
+    /// A linear map.
+    pub struct LinearMap {
+        /// Whose vertices.
+        object: Placed<String>,
+        /// The map, by rows.
+        rows: [[f64; 3]; 3],
+    }
+}
+
+choice! {
+    /// Momentum of either kind.
+    pub enum Momentum {
+        /// Σ m v.
+        Linear = "linear",
+        /// Σ m x × v, about the origin.
+        Angular = "angular",
     }
 }
 
@@ -65,5 +160,7 @@ choice! {
         Elastic = "elastic",
         /// Of height.
         Gravity = "gravity",
+        /// All three.
+        Total = "total",
     }
 }

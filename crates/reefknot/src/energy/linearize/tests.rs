@@ -1,0 +1,217 @@
+//! The equations of a step against finite differences of the action, with one of everything.
+
+use super::*;
+use crate::integrate::Scratch;
+use crate::random::Random;
+use crate::scene::{Scene, SceneRequest};
+
+/// Rods open and closed, cloth with hinges and plates, a solid, an embedded surface, a prop, ties, wind and viscosity.
+const ALL: &str = r#"
+time = { duration = "1 s", h = "10 ms" }
+wind = { velocity = [3, 1, 0] }
+[material.soft]
+young = "0.1 MPa"
+poisson = 0.3
+density = 1000
+thickness = "2 mm"
+damping = "5 ms"
+mass_damping = 0.3
+[material.plate]
+young = "0.1 MPa"
+poisson = 0.3
+density = 1000
+thickness = "2 mm"
+membrane_model = "corotated"
+bending_model = "plate"
+[object.rod]
+kind = "rod"
+material = "soft"
+length = 0.2
+vertices = 6
+radius = ["5 mm", "3 mm"]
+natural_curvature = [3, 1]
+start_twist = "40 deg"
+[object.ring]
+kind = "rod-ring"
+material = "soft"
+ring_radius = 0.1
+vertices = 7
+radius = "5 mm"
+start_twist = 1
+[object.cloth]
+kind = "cloth-grid"
+material = "soft"
+size = [0.2, 0.2]
+vertices = [4, 4]
+[object.plate]
+kind = "cloth-grid"
+material = "plate"
+size = [0.2, 0.2]
+vertices = [4, 4]
+[object.solid]
+kind = "solid-box"
+material = "soft"
+size = [0.2, 0.1, 0.1]
+cells = [2, 1, 1]
+[object.embedded]
+kind = "embedded"
+material = "soft"
+surface = { kind = "sphere", radius = 0.1 }
+cells = 2
+[object.prop]
+kind = "rigid"
+material = "soft"
+shape = { kind = "box", size = [0.2, 0.1, 0.1] }
+rigidity = "1 MPa"
+[pin.corner]
+object = "cloth"
+at = { vertices = [0] }
+free = ["y"]
+[clamp.end]
+object = "rod"
+end = "first"
+[attachment.tie]
+object = "rod"
+at = { end = "last" }
+to = "prop"
+reach = 1
+[stitch.seam]
+from = { object = "cloth", at = { vertices = [5, 6] } }
+to = { object = "embedded", at = { vertices = [0, 9] } }
+length = "1 cm"
+"#;
+
+fn model() -> Model {
+    let request = SceneRequest {
+        text: ALL.into(),
+        ..SceneRequest::default()
+    };
+    let scene = Scene::read(&request).unwrap_or_else(|problems| panic!("{problems}"));
+    Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn problem(model: &Model) -> Problem<'_> {
+    let span = model.clock.span(0);
+    Problem {
+        model,
+        from: &model.start,
+        span,
+        held: model.held(&model.start, &span),
+        is_static: false,
+    }
+}
+
+/// Velocities that deform everything within a step.
+fn velocities(model: &Model, seed: u64, size: f64) -> Vec<f64> {
+    let mut random = Random::new(seed);
+    let entries = 0..model.unknowns.count;
+    entries.map(|_| random.between(-size, size)).collect()
+}
+
+#[test]
+fn the_residual_is_the_slope_of_the_action() {
+    let model = model();
+    let problem = problem(&model);
+    let mut scratch = Scratch::new(&model).unwrap();
+    prepare(&problem, &mut scratch);
+    // The viscosity is that of the start.
+    linearize(
+        &problem,
+        &vec![0.0; model.unknowns.count],
+        Which::All,
+        &mut scratch,
+    );
+    for seed in 0..8 {
+        let v = velocities(&model, seed, 0.3);
+        differentiate(&problem, &v, &mut scratch);
+        let direction = velocities(&model, seed + 100, 1.0);
+        let moved = |step: f64| -> Vec<f64> {
+            v.iter()
+                .zip(&direction)
+                .map(|(v, d)| v + step * d)
+                .collect()
+        };
+        let step = 1e-6;
+        let ahead = action(&problem, &moved(step), &scratch);
+        let behind = action(&problem, &moved(-step), &scratch);
+        let slope: f64 = scratch
+            .residual
+            .iter()
+            .zip(&direction)
+            .map(|(r, d)| r * d)
+            .sum();
+        let found = (ahead - behind) / (2.0 * step);
+        let size: f64 = scratch
+            .residual
+            .iter()
+            .zip(&direction)
+            .map(|(r, d)| (r * d).abs())
+            .sum();
+        assert!(
+            (found - slope).abs() < 1e-6 * size,
+            "{found} against {slope}"
+        );
+    }
+}
+
+#[test]
+fn every_unknown_has_its_own_slope() {
+    let model = model();
+    let problem = problem(&model);
+    let mut scratch = Scratch::new(&model).unwrap();
+    prepare(&problem, &mut scratch);
+    let v = velocities(&model, 3, 0.2);
+    linearize(&problem, &vec![0.0; v.len()], Which::All, &mut scratch);
+    differentiate(&problem, &v, &mut scratch);
+    let scale = scratch
+        .residual
+        .iter()
+        .fold(0.0_f64, |most, r| most.max(r.abs()));
+    for dof in (0..v.len()).step_by(5) {
+        let step = 1e-5;
+        let moved = |step: f64| {
+            let mut moved = v.clone();
+            moved[dof] += step;
+            action(&problem, &moved, &scratch)
+        };
+        let found = (moved(step) - moved(-step)) / (2.0 * step);
+        let error = (found - scratch.residual[dof]).abs();
+        assert!(
+            error < 1e-6 * scale,
+            "unknown {dof}: {found} against {}",
+            scratch.residual[dof]
+        );
+    }
+}
+
+#[test]
+fn affine_bodies_linearised_again_leave_the_rest_as_it_was() {
+    let model = model();
+    let problem = problem(&model);
+    let mut scratch = Scratch::new(&model).unwrap();
+    prepare(&problem, &mut scratch);
+    let v = velocities(&model, 7, 0.05);
+    let rest = vec![0.0; v.len()];
+    linearize(&problem, &rest, Which::All, &mut scratch);
+    // ρ(v) of the linear equations, before and after.
+    let left = |scratch: &Scratch| {
+        let change: Vec<f64> = v.iter().zip(&scratch.point).map(|(v, p)| v - p).collect();
+        let mut product = vec![0.0; v.len()];
+        scratch.system.multiply(&change, &mut product);
+        let sums = product.iter().zip(&scratch.residual).map(|(p, r)| p + r);
+        sums.collect::<Vec<f64>>()
+    };
+    let before = left(&scratch);
+    linearize(&problem, &v, Which::Affine, &mut scratch);
+    let after = left(&scratch);
+    let scale = before.iter().fold(0.0_f64, |most, r| most.max(r.abs()));
+    for body in &model.bodies {
+        let dofs = body.dofs.clone();
+        let pairs = before[dofs.clone()].iter().zip(&after[dofs]);
+        let changed = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        match Which::Affine.has(body) {
+            true => assert!(changed > 1e-6 * scale),
+            false => assert!(changed < 1e-13 * scale, "{changed} of {scale}"),
+        }
+    }
+}
