@@ -1,0 +1,71 @@
+//! What the machine can do at best: memory traffic and dense arithmetic.
+
+use std::time::Instant;
+
+use faer::{Accum, Mat, Par};
+use rayon::prelude::*;
+
+/// How much work the bounds are measured with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoundSize {
+    /// Numbers in each array of the triad; three arrays should not fit into any cache.
+    pub(crate) numbers: usize,
+    /// Rows of the dense matrices.
+    pub(crate) rows: usize,
+}
+
+/// Three arrays of 64 MB, and matrices that fit into the cache.
+pub(crate) const FULL: BoundSize = BoundSize {
+    numbers: 8_000_000,
+    rows: 768,
+};
+
+/// The least time of several runs (s).
+pub(crate) fn best_of(runs: usize, mut work: impl FnMut()) -> f64 {
+    let mut best = f64::INFINITY;
+    for _ in 0..runs {
+        let start = Instant::now();
+        work();
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    best
+}
+
+/// Bytes per second of a = b + s c, in the threads of the current pool.
+pub(crate) fn triad(size: BoundSize, runs: usize) -> f64 {
+    let mut a = vec![0.0f64; size.numbers];
+    let (b, c) = (vec![1.0f64; size.numbers], vec![2.0f64; size.numbers]);
+    let part = size
+        .numbers
+        .div_ceil(rayon::current_num_threads() * 4)
+        .max(1);
+    let seconds = best_of(runs, || {
+        let chunks = a.par_chunks_mut(part).zip(b.par_chunks(part));
+        let chunks = chunks.zip(c.par_chunks(part));
+        chunks.for_each(|((a, b), c)| {
+            for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
+                *a = b + 3.0 * c;
+            }
+        });
+        std::hint::black_box(&mut a);
+    });
+    24.0 * size.numbers as f64 / seconds
+}
+
+/// Additions and multiplications per second of a dense product, in the threads of the current pool.
+pub(crate) fn dense_product(size: BoundSize, runs: usize) -> f64 {
+    let rows = size.rows;
+    let a = Mat::<f64>::from_fn(rows, rows, |i, j| ((i * 7 + j) % 13) as f64);
+    let b = Mat::<f64>::from_fn(rows, rows, |i, j| ((i + 5 * j) % 11) as f64);
+    let mut c = Mat::<f64>::zeros(rows, rows);
+    let threads = rayon::current_num_threads();
+    let par = match threads {
+        1 => Par::Seq,
+        _ => Par::rayon(threads),
+    };
+    let seconds = best_of(runs, || {
+        faer::linalg::matmul::matmul(&mut c, Accum::Replace, &a, &b, 1.0, par);
+        std::hint::black_box(&mut c);
+    });
+    2.0 * (rows as f64).powi(3) / seconds
+}
