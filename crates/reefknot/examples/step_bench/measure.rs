@@ -65,10 +65,10 @@ fn compare(result: &mut Value, bandwidth: f64, flops: f64) {
     };
     let over = |time: &str, bare: &str| Some(number(time)? / number(bare)?);
     result["ratios"] = json!({
-        "assemble_over_writing_the_matrix": ratio("/phases_s/assemble/best", "/work/matrix_bytes", bandwidth),
-        "product_over_reading_the_matrix": ratio("/bare_s/product", "/work/matrix_bytes", bandwidth),
-        "solve_over_reading_the_factor_twice": ratio("/bare_s/solve", "/work/two_factor_bytes", bandwidth),
-        "factorize_over_dense_product": ratio("/bare_s/factorize", "/work/factor_flops", flops),
+        "assemble_over_writing_the_matrix": ratio("/phases_s/assemble/best", "/amounts/matrix_bytes", bandwidth),
+        "product_over_reading_the_matrix": ratio("/bare_s/product", "/amounts/matrix_bytes", bandwidth),
+        "solve_over_reading_the_factor_twice": ratio("/bare_s/solve", "/amounts/two_factor_bytes", bandwidth),
+        "factorize_over_dense_product": ratio("/bare_s/factorize", "/amounts/factor_flops", flops),
         "linear_over_bare": over("/phases_s/linear/best", "/bare_s/factorize_and_solve"),
         "step_over_bare": over("/step_s/best", "/bare_s/factorize_and_solve"),
     });
@@ -118,7 +118,7 @@ fn steps(name: &str, text: String, size: &Size) -> Result<Value, String> {
         "step_cpu_s": best_and_median(cpus),
         "phases_s": by_phase(&walls, &phases),
         "bare_s": bare_s,
-        "work": work,
+        "amounts": work,
         "bytes_per_vertex": memory.map(|bytes| bytes / nodes as f64),
         "momentum_error_m": momentum_error,
         "state_hash": state.hash(),

@@ -1,6 +1,7 @@
 //! From what the user wrote to the model; everything that does not fit together is noted at its
 //! place.
 
+mod clamp;
 mod director;
 mod elements;
 mod generated;
@@ -33,7 +34,7 @@ use crate::scene::tables;
 use crate::scene::values::Placed;
 use crate::state::{Clock, State};
 use crate::units::did_you_mean;
-use hold::{keep_rest_shapes, stiffen_clamps};
+use clamp::{keep_rest_shapes, stiffen_clamps};
 use place::Layout;
 
 /// Scenes with more vertices than this are refused: their indices and matrices would not fit.

@@ -1,0 +1,151 @@
+//! Systems of sheets and rods, with ties and without.
+
+use super::*;
+use crate::banded::BandedFactor;
+use crate::banded::BandedLayout;
+use crate::block_sparse::tests::random;
+use crate::cholesky::Factor;
+use crate::symbolic::Symbolic;
+use std::sync::Arc;
+
+fn factors(system: &System) -> SystemFactor {
+    let factor = |body: &Body| match &body.matrix {
+        Matrix::Blocks(matrix) => {
+            let symbolic = Symbolic::analyze(matrix.pattern()).unwrap();
+            BodyFactor::Blocks(Factor::new(Arc::new(symbolic)).unwrap())
+        }
+        Matrix::Rods(batch) => {
+            BodyFactor::Rods(BandedFactor::new(batch.layout().clone(), batch.count()))
+        }
+    };
+    SystemFactor::new(system.bodies.iter().map(factor).collect())
+}
+
+fn system(matrices: impl IntoIterator<Item = BlockSparse>) -> System {
+    let matrices: Vec<Matrix> = matrices.into_iter().map(Matrix::Blocks).collect();
+    let dofs: usize = matrices.iter().map(Matrix::dofs).sum();
+    System::new(matrices, (0..dofs).step_by(3).collect())
+}
+
+#[test]
+fn solves_all_bodies() {
+    let sizes = [3, 1, 40, 7];
+    let bodies = sizes.map(|n| random(n, &[(0, 1), (2, 5), (1, 2), (30, 3)], n as u64));
+    let system = system(bodies);
+    assert_eq!(system.dofs(), 3 * 51);
+    assert_eq!(system.node_offset[4], 12);
+    let mut factor = factors(&system);
+    factor.factorize(&system).unwrap();
+    let x: Vec<f64> = (0..system.dofs()).map(|i| (i as f64).sin()).collect();
+    let mut y = vec![0.0; x.len()];
+    system.multiply(&x, &mut y);
+    factor.solve_in_place(&system, &mut y);
+    assert!(x.iter().zip(&y).all(|(a, b)| (a - b).abs() < 1e-12));
+}
+
+#[test]
+fn names_the_body_that_fails() {
+    let mut system = system([5, 6, 7].map(|n| random(n, &[(0, 3)], 1)));
+    let mut factor = factors(&system);
+    for body in [2, 1] {
+        system.bodies[body]
+            .matrix
+            .add_diagonal(&vec![-1e3; 3 * (5 + body)]);
+        let error = factor.factorize(&system).unwrap_err();
+        assert_eq!(error.body, body);
+    }
+}
+
+/// Two sheets and a batch of rods, tied in three places.
+fn tied() -> System {
+    let mut batch = BandedBatch::zeros(BandedLayout::rod(4, false), 3);
+    batch.add_diagonal(&vec![2.0; 45]);
+    for rod in 0..3 {
+        for unknown in 1..15 {
+            batch.add(rod, unknown, unknown - 1, -0.7);
+        }
+    }
+    let sheets = [5, 6].map(|n| Matrix::Blocks(random(n, &[(0, 3), (1, 4)], n as u64)));
+    let nodes = (0..11).map(|j| 3 * j);
+    let rods = (0..12).map(|j| 33 + j / 4 * 15 + j % 4 * 4);
+    let matrices = sheets.into_iter().chain([Matrix::Rods(batch)]);
+    let mut system = System::new(matrices, nodes.chain(rods).collect());
+    let ties = [
+        (vec![(1, 1.0), (7, -1.0)], 10.0),
+        (vec![(2, 0.5), (4, 0.5), (15, -1.0)], 1e4),
+        (vec![(20, 1.0)], 3.0),
+    ];
+    let couplings = ties.map(|(nodes, scale)| Coupling {
+        nodes,
+        block: DMat3::from_diagonal(DVec3::new(1.0, 0.3, 0.0)) * scale,
+    });
+    system.couple(couplings.into());
+    system
+}
+
+#[test]
+fn solves_through_ties_whatever_is_held() {
+    let whole = tied();
+    let mut is_held = vec![false; whole.dofs()];
+    for round in 0..2 {
+        let mut system = whole.clone();
+        system.hold(&whole, &is_held, |_| true);
+        let mut factor = factors(&system);
+        factor.factorize(&system).unwrap();
+        let x: Vec<f64> = (0..system.dofs()).map(|i| (i as f64).sin()).collect();
+        let mut y = vec![0.0; x.len()];
+        system.multiply(&x, &mut y);
+        factor.solve_in_place(&system, &mut y);
+        let error = x
+            .iter()
+            .zip(&y)
+            .map(|(a, b)| (a - b).abs())
+            .fold(0.0, f64::max);
+        assert!(error < 1e-10, "round {round}: {error}");
+        is_held[6..9].fill(true);
+        is_held[33..36].fill(true);
+        // A node that is tied, held along y only.
+        is_held[4] = true;
+        is_held[36] = true;
+    }
+}
+
+#[test]
+fn bodies_hang_together_through_ties() {
+    // Node 1 is in the first sheet and 7 in the second, 2 and 4 in the first and 15 among the rods.
+    let system = tied();
+    assert_eq!(system.connected(vec![false, true, false]), [true; 3]);
+    assert_eq!(system.connected(vec![false; 3]), [false; 3]);
+}
+
+#[test]
+fn what_has_not_changed_is_held_already() {
+    let mut whole = tied();
+    let is_held = vec![false; whole.dofs()];
+    let mut held = whole.clone();
+    held.hold(&whole, &is_held, |_| true);
+    whole.bodies[1].matrix.add_diagonal(&[3.0; 18]);
+    let mut again = held.clone();
+    again.hold(&whole, &is_held, |_| true);
+    held.hold(&whole, &is_held, |body| body == 1);
+    let x: Vec<f64> = (0..whole.dofs()).map(|i| (i as f64).cos()).collect();
+    let [mut a, mut b] = [vec![0.0; x.len()], vec![0.0; x.len()]];
+    again.multiply(&x, &mut a);
+    held.multiply(&x, &mut b);
+    assert_eq!(a, b);
+}
+
+#[test]
+fn a_tie_pulls_both_ends() {
+    let with = tied();
+    let mut without = with.clone();
+    without.couple(Vec::new());
+    let x: Vec<f64> = (0..with.dofs()).map(|i| (i as f64).cos()).collect();
+    let [mut a, mut b] = [vec![0.0; x.len()], vec![0.0; x.len()]];
+    with.multiply(&x, &mut a);
+    without.multiply(&x, &mut b);
+    let (near, far) = (with.node_offset[1], with.node_offset[7]);
+    let pull = 10.0 * (x[near] - x[far]);
+    assert!((a[near] - b[near] - pull).abs() < 1e-12);
+    assert!((a[far] - b[far] + pull).abs() < 1e-12);
+}
