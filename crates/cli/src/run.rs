@@ -182,9 +182,12 @@ fn tell_work(summary: &Summary) {
             parts.join(", ")
         ));
     }
-    let error = summary.momentum_error_m.map_or(0.0, |error| error.max);
+    let error = match summary.momentum_error_m {
+        Some(error) => format!("momentum error at most {:.1e} m", error.max),
+        None => "nothing to solve".to_owned(),
+    };
     let stretch = summary.max_stretch.unwrap_or(1.0);
     say(&format!(
-        "  momentum error at most {error:.1e} m, largest stretch {stretch:.3}; contact is not simulated"
+        "  {error}, largest stretch {stretch:.3}; contact is not simulated"
     ));
 }

@@ -140,6 +140,7 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let began = Instant::now();
     let refused = |error: IoError| RunError::Refused(error.to_string());
+    integrate::refuse_unstable(model).map_err(|error| RunError::Refused(error.to_string()))?;
     let folder = RunFolder::new(&options.folder);
     refuse_contents(&folder.contents().map_err(refused)?, &folder, options)?;
     let _lock = folder.lock().map_err(refused)?;

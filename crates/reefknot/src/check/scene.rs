@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::pins::check_pins;
 use super::{Finding, Severity, finding};
 use crate::generate::shape::Shape;
+use crate::integrate::refuse_unstable;
 use crate::material::PRESET_MATERIALS;
 use crate::mesh::Mesh;
 use crate::mesh::diagnose::{self, Use};
@@ -28,6 +29,9 @@ pub fn check_scene(scene: &Scene, model: &Model) -> Vec<Finding> {
     }
     check_pins(model, &mut findings);
     check_told(scene, model, &mut findings);
+    if let Err(error) = refuse_unstable(model) {
+        findings.push(finding(Severity::Wrong, error.to_string()));
+    }
     let h = model.clock.h();
     if h > 0.1 {
         let sentence = format!(

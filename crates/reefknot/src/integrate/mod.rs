@@ -57,6 +57,18 @@ pub enum StepError {
         /// Area over rest area.
         ratio: f64,
     },
+    /// A step of an explicit method is longer than its stiffest part allows.
+    #[error(
+        "a step of {h:.2e} s is too long for symplectic-euler: `{object}` needs less than {longest:.2e} s; give a shorter `h`, or another integrator"
+    )]
+    TooLong {
+        /// The object with the fastest oscillation.
+        object: String,
+        /// The step (s).
+        h: f64,
+        /// The longest stable one (s).
+        longest: f64,
+    },
     /// Newton's method did not come close enough.
     #[error(
         "Newton's method is still {error:.1e} m away after its last iteration; give it more `iterations`, a larger `tolerance` or a shorter `h`"
@@ -195,6 +207,31 @@ pub fn step(model: &Model, from: &State, scratch: &mut Scratch) -> Result<Step, 
     Ok(step)
 }
 
+/// Refuses a method that cannot simulate a model.
+///
+/// # Errors
+/// If the steps of an explicit method are too long from the start.
+pub fn refuse_unstable(model: &Model) -> Result<(), StepError> {
+    match model.method.integrator {
+        Integrator::SymplecticEuler => {
+            let first = problem(model, &model.start, model.clock.span(0));
+            symplectic_euler::refuse_long(&first, &mut Scratch::new(model)?)
+        }
+        Integrator::LinearEuler | Integrator::Newton => Ok(()),
+    }
+}
+
+/// The step from a state over some time.
+fn problem<'a>(model: &'a Model, from: &'a State, span: Span) -> Problem<'a> {
+    Problem {
+        model,
+        from,
+        span,
+        held: model.held(from, &span),
+        is_static: model.method.quasi_static,
+    }
+}
+
 /// A step over some time, or two over its halves.
 fn step_within(
     model: &Model,
@@ -222,13 +259,7 @@ fn single_step(
     span: Span,
     scratch: &mut Scratch,
 ) -> Result<Step, StepError> {
-    let problem = Problem {
-        model,
-        from,
-        span,
-        held: model.held(from, &span),
-        is_static: model.method.quasi_static,
-    };
+    let problem = problem(model, from, span);
     let mut taken = match model.method.integrator {
         Integrator::LinearEuler => linear_euler::step(&problem, scratch)?,
         Integrator::Newton => newton::step(&problem, &model.method, scratch)?,

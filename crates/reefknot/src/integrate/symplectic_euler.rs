@@ -4,6 +4,8 @@
 use super::implicit::{advance, elastic_at_start};
 use super::{Scratch, StepError, Stopwatch, Taken};
 use crate::energy::linearize::{Problem, Which, differentiate, linearize, prepare};
+use crate::model::Body;
+use crate::random::Random;
 
 /// One step.
 pub(super) fn step(problem: &Problem<'_>, scratch: &mut Scratch) -> Result<Taken, StepError> {
@@ -52,4 +54,60 @@ pub(super) fn step(problem: &Problem<'_>, scratch: &mut Scratch) -> Result<Taken
     taken.drag = Some(drag);
     taken.velocities = velocities;
     Ok(taken)
+}
+
+/// How often the power method multiplies; by then it knows the largest eigenvalue to a few percent.
+const PRODUCTS: usize = 60;
+
+/// The longest step that is stable at a state (s), and the object that needs it: 2/ω of the fastest oscillation, by the power
+/// method on M⁻¹K of what is free.
+fn longest_step(problem: &Problem<'_>, scratch: &mut Scratch) -> (f64, usize) {
+    let model = problem.model;
+    prepare(problem, scratch);
+    let rest = vec![0.0; model.unknowns.count];
+    linearize(problem, &rest, Which::All, scratch);
+    let mut random = Random::new(1);
+    let mut direction: Vec<f64> = rest.iter().map(|_| random.between(-1.0, 1.0)).collect();
+    let mut product = rest;
+    let mut square = 0.0;
+    for _ in 0..PRODUCTS {
+        // In the norm of M: xᵀ(A − M)x over xᵀMx is (hω)², with what viscosity adds.
+        for (x, is_held) in direction.iter_mut().zip(&problem.held.is_held) {
+            *x = if *is_held { 0.0 } else { *x };
+        }
+        let masses = direction.iter().zip(&scratch.inertia);
+        let size = masses.map(|(x, mass)| mass * x * x).sum::<f64>().sqrt();
+        direction.iter_mut().for_each(|x| *x /= size);
+        scratch.system.multiply(&direction, &mut product);
+        square = 0.0;
+        for (dof, x) in direction.iter_mut().enumerate() {
+            let force = product[dof] - scratch.inertia[dof] * *x;
+            square += *x * force;
+            *x = force / scratch.inertia[dof];
+        }
+    }
+    let fastest = |body: &&Body| -> f64 {
+        let entries = body
+            .dofs
+            .clone()
+            .map(|dof| scratch.inertia[dof] * direction[dof].powi(2));
+        entries.sum()
+    };
+    let bodies = model.bodies.iter();
+    let body = bodies.max_by(|a, b| fastest(a).total_cmp(&fastest(b)));
+    let object = body.map_or(0, |body| body.object);
+    (2.0 * problem.h() / square.max(0.0).sqrt(), object)
+}
+
+/// Refuses steps that are too long for what is simulated: they would grow without end.
+pub(super) fn refuse_long(problem: &Problem<'_>, scratch: &mut Scratch) -> Result<(), StepError> {
+    let (longest, object) = longest_step(problem, scratch);
+    match problem.h() <= longest || longest.is_nan() {
+        true => Ok(()),
+        false => Err(StepError::TooLong {
+            object: problem.model.objects[object].name.clone(),
+            h: problem.h(),
+            longest,
+        }),
+    }
 }

@@ -299,3 +299,30 @@ fn meshes_with_a_bad_element_are_refused_with_its_number() {
         refused_in(folder.path(), &format!("[object.it]\n{file}"), &words);
     }
 }
+
+#[test]
+fn explicit_steps_that_would_explode_are_refused_by_name() {
+    // Half of 2 kg at the free end of a spring of 400 N/m: ω = 20 1/s, stable below 2/ω = 0.1 s.
+    let spring = |h: f64| {
+        let text = format!(
+            "time = {{ duration = 1, frame_rate = {}, substeps = 1 }}\nmethod = {{ integrator = \"symplectic-euler\" }}\n\
+             [material.stuff]\nlinear_density = 2\naxial = 400\nrod_bending = 0\nrod_twist = 0\n\
+             [object.soft]\nkind = \"rod\"\nlength = 1\nvertices = 2\nradius = 0.01\nmaterial = \"stuff\"\n\
+             [pin.wall]\nobject = \"soft\"\nat = {{ end = \"first\" }}\n",
+            1.0 / h
+        );
+        let request = SceneRequest {
+            text,
+            ..SceneRequest::default()
+        };
+        let scene = Scene::read(&request).unwrap_or_else(|problems| panic!("{problems}"));
+        let model = Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"));
+        reefknot::integrate::refuse_unstable(&model)
+    };
+    assert_eq!(spring(0.098), Ok(()));
+    let error = spring(0.102).unwrap_err().to_string();
+    assert!(
+        error.contains("`soft` needs less than 1.00e-1 s"),
+        "{error}"
+    );
+}
