@@ -33,7 +33,7 @@ pub fn check_scene(scene: &Scene, model: &Model) -> Vec<Finding> {
         findings.push(finding(Severity::Wrong, error.to_string()));
     }
     let h = model.clock.h();
-    if h > 0.1 {
+    if h > 0.1 && !model.method.quasi_static {
         let sentence = format!(
             "the time step is {h} s: motion faster than that is lost; give a shorter `time.h`"
         );
