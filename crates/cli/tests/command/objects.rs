@@ -39,9 +39,9 @@ fn the_end_of_a_run_tells_what_was_simulated_and_what_only_moved() {
     let checked = place.expect(0, &["check", "gallery", "--quick"], &[]);
     checked
         .says("25 objects, 11 colliders")
-        .says(" vertices (6863 simulated), 18075 elements");
+        .says(" vertices (6263 simulated), 17597 elements");
     let ran = place.expect(0, &GALLERY, &["--frames", "1"]);
-    ran.says(" vertices (6863 simulated), 5 steps")
+    ran.says(" vertices (6263 simulated), 5 steps")
         .says("contact is not simulated");
     let flag = [
         "run",
