@@ -144,7 +144,7 @@ impl Motion {
             && self.deformation.is_none()
     }
 
-    /// The largest length (m) or angle (rad) that it works with until a time.
+    /// The largest length (m), angle (rad) or stretch that it works with until a time.
     #[must_use]
     pub fn reach(&self, until: f64) -> f64 {
         let elapsed = elapsed(until, self.start, self.stop);
@@ -155,8 +155,14 @@ impl Motion {
             periods.max(phase).max(largest(swing.amplitude))
         });
         let told = self.keyframes.as_ref().map_or(0.0, Keyframes::reach);
+        let stretch = self.deformation.as_ref().map_or(0.0, |deformation| {
+            let columns = deformation.gradient.to_cols_array();
+            columns
+                .into_iter()
+                .fold(0.0, |most: f64, entry| most.max(entry.abs()))
+        });
         let center = largest(self.center);
-        steady.max(swinging).max(told).max(center)
+        steady.max(swinging).max(told).max(stretch).max(center)
     }
 
     /// Where things are at a time.

@@ -326,3 +326,13 @@ fn explicit_steps_that_would_explode_are_refused_by_name() {
         "{error}"
     );
 }
+
+#[test]
+fn a_stretch_beyond_all_numbers_is_refused_at_its_place() {
+    let pin = "[pin.all]\nobject = \"it\"\nat = { vertices = [0] }\nmotion = { deformation = { gradient = [[0, 1e308, 0], [0, 0, 0], [0, 0, 0]] } }\n";
+    refused_in(
+        Path::new(""),
+        &format!("{ROD}{pin}"),
+        &["`motion`", "m or rad"],
+    );
+}
