@@ -213,14 +213,3 @@ fn refuse_collapsed(model: &Model, state: &State) -> Result<(), StepError> {
     }
     Ok(())
 }
-
-/// The elastic energy of all bodies at the start of a step (J).
-pub(super) fn elastic_at_start(model: &Model, from: &State) -> f64 {
-    let turns = vec![0.0; model.edges()];
-    let trial = Trial::start(from, &turns);
-    model
-        .bodies
-        .iter()
-        .map(|body| body.elastic_energy(&trial))
-        .sum()
-}

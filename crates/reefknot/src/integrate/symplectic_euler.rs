@@ -1,9 +1,9 @@
 //! Symplectic Euler: forces at the start of the step change velocities, and those move everything. Nothing is solved, so
 //! steps must be short; energy and momentum are kept for as long as one likes (Hairer, Lubich and Wanner 2006, I.1).
 
-use super::implicit::{advance, elastic_at_start};
+use super::implicit::advance;
 use super::{Scratch, StepError, Stopwatch, Taken};
-use crate::energy::linearize::{Problem, Which, differentiate, linearize, prepare};
+use crate::energy::linearize::{Problem, Which, differentiate, elastic_energy, linearize, prepare};
 use crate::model::Body;
 use crate::random::Random;
 
@@ -18,12 +18,7 @@ pub(super) fn step(problem: &Problem<'_>, scratch: &mut Scratch) -> Result<Taken
         true => linearize(problem, &rest, Which::All, scratch),
         false => differentiate(problem, &rest, scratch),
     }
-    scratch.elastic_start = elastic_at_start(problem.model, problem.from)
-        + scratch
-            .ties
-            .iter()
-            .map(|tie| tie.value(&problem.from.positions))
-            .sum::<f64>();
+    scratch.elastic_start = elastic_energy(scratch, &problem.from.positions);
     // Viscous forces are those of the velocities at the start.
     let unknowns = &problem.model.unknowns;
     let before = unknowns.join(&problem.from.velocities, &problem.from.spins);
