@@ -223,3 +223,45 @@ fn wind_flows(problem: &Problem<'_>, taken: &Taken, scratch: &Scratch) -> (f64, 
     }
     (work, drag)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::energy::linearize::tests::{model, problem, velocities};
+    use crate::energy::linearize::{Which, linearize, prepare};
+
+    /// Rods, cloth, a solid, a lattice and a prop, with viscosity and wind; with ties and without.
+    #[test]
+    fn the_momentum_error_is_never_above_its_bound() {
+        let mut tied = model();
+        let ties = std::mem::take(&mut tied.ties);
+        for ties in [Vec::new(), ties] {
+            tied.ties = ties;
+            let problem = problem(&tied);
+            let mut scratch = Scratch::new(&tied).unwrap();
+            prepare(&problem, &mut scratch);
+            let rest = vec![0.0; tied.unknowns.count];
+            linearize(&problem, &rest, Which::All, &mut scratch);
+            let Scratch {
+                system,
+                held_system,
+                factor,
+                ..
+            } = &mut scratch;
+            held_system.hold(system, &problem.held.is_held, |_| true);
+            factor.factorize(held_system).unwrap();
+            for seed in 0..20 {
+                let mut residual = velocities(&tied, seed, 1.0);
+                for (rho, is_held) in residual.iter_mut().zip(&problem.held.is_held) {
+                    *rho = if *is_held { 0.0 } else { *rho };
+                }
+                let bound = momentum_bound(&tied, &residual, &scratch);
+                scratch
+                    .factor
+                    .solve_in_place(&scratch.held_system, &mut residual);
+                let error = tied.unknowns.largest_at_nodes(&residual);
+                assert!(error > 0.0 && error <= bound, "{error} above {bound}");
+            }
+        }
+    }
+}

@@ -434,4 +434,4 @@ fn fill_residual(scratch: &mut Scratch, h: f64) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -81,7 +81,7 @@ to = { object = "embedded", at = { vertices = [0, 9] } }
 length = "1 cm"
 "#;
 
-fn model() -> Model {
+pub(crate) fn model() -> Model {
     let request = SceneRequest {
         text: ALL.into(),
         ..SceneRequest::default()
@@ -90,7 +90,7 @@ fn model() -> Model {
     Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn problem(model: &Model) -> Problem<'_> {
+pub(crate) fn problem(model: &Model) -> Problem<'_> {
     let span = model.clock.span(0);
     Problem {
         model,
@@ -102,7 +102,7 @@ fn problem(model: &Model) -> Problem<'_> {
 }
 
 /// Velocities that deform everything within a step.
-fn velocities(model: &Model, seed: u64, size: f64) -> Vec<f64> {
+pub(crate) fn velocities(model: &Model, seed: u64, size: f64) -> Vec<f64> {
     let mut random = Random::new(seed);
     let entries = 0..model.unknowns.count;
     entries.map(|_| random.between(-size, size)).collect()
