@@ -208,6 +208,38 @@ impl BandedBatch {
         batch
     }
 
+    /// Matrices from their bands as [`BandedBatch::bands`] gives them; none if there are more or fewer numbers than they need.
+    #[must_use]
+    pub fn from_bands(layout: BandedLayout, count: usize, bands: &[f64]) -> Option<Self> {
+        if count.checked_mul(layout.entries()) != Some(bands.len()) {
+            return None;
+        }
+        let mut batch = Self::zeros(layout, count);
+        let (of_matrix, width) = (batch.layout.entries(), batch.layout.bandwidth + 1);
+        for (matrix, band) in bands.chunks_exact(of_matrix.max(1)).enumerate() {
+            let group = &mut batch.entries[matrix / LANES * of_matrix..][..of_matrix];
+            for (place, value) in band.iter().enumerate() {
+                let (row, distance) = (place / width, place % width);
+                if distance <= row {
+                    group[place].0[matrix % LANES] = *value;
+                }
+            }
+        }
+        Some(batch)
+    }
+
+    /// The bands, matrix after matrix: of every row the diagonal, then `bandwidth` entries away from it, zero where there is
+    /// no column.
+    #[must_use]
+    pub fn bands(&self) -> Vec<f64> {
+        let of_matrix = self.layout.entries();
+        let band = |matrix: usize| {
+            let group = &self.entries[matrix / LANES * of_matrix..][..of_matrix];
+            group.iter().map(move |entry| entry.0[matrix % LANES])
+        };
+        (0..self.count).flat_map(band).collect()
+    }
+
     /// Sets all entries to zero.
     pub fn clear(&mut self) {
         let of_task = (GROUPS * self.layout.entries()).max(1);

@@ -47,6 +47,21 @@ impl BlockPattern {
         Self { starts, rows }
     }
 
+    /// A pattern as it was stored: the rows of each column, one after the other; none if they are no pattern.
+    pub fn from_columns(starts: Vec<usize>, rows: Vec<u32>) -> Option<Self> {
+        let nodes = starts.len().checked_sub(1)?;
+        let is_column = |column: usize| {
+            let rows = rows.get(starts[column]..starts[column + 1])?;
+            let is_ascending = rows.windows(2).all(|pair| pair[0] < pair[1]);
+            let is_inside = rows.last().is_some_and(|last| (*last as usize) < nodes);
+            let has_diagonal = rows.first().is_some_and(|row| *row as usize == column);
+            (is_ascending && is_inside && has_diagonal).then_some(())
+        };
+        (0..nodes).try_for_each(is_column)?;
+        let is_whole = starts[0] == 0 && starts[nodes] == rows.len();
+        is_whole.then_some(Self { starts, rows })
+    }
+
     /// Number of nodes: block rows and block columns.
     pub fn nodes(&self) -> usize {
         self.starts.len() - 1
@@ -229,6 +244,25 @@ pub(crate) mod tests {
         assert_eq!(pattern.slot(2, 1), None);
         assert_eq!(pattern.slot(2, 2), Some(5));
         assert_eq!(BlockPattern::new(0, []).nodes(), 0);
+    }
+
+    #[test]
+    fn stored_columns_give_the_pattern_or_nothing() {
+        let pattern = BlockPattern::new(4, [(3, 1), (0, 2)]);
+        let (starts, rows) = (vec![0, 2, 4, 5, 6], vec![0, 2, 1, 3, 2, 3]);
+        let stored = BlockPattern::from_columns(starts.clone(), rows.clone());
+        assert_eq!(stored, Some(pattern));
+        let refuses = |starts: &[usize], rows: &[u32]| {
+            let stored = BlockPattern::from_columns(starts.to_vec(), rows.to_vec());
+            assert_eq!(stored, None, "{starts:?} {rows:?}");
+        };
+        refuses(&[], &[]);
+        refuses(&[0, 2, 4, 5], &rows);
+        refuses(&[0, 4, 2, 5, 6], &rows);
+        refuses(&[0, 2, 4, 5, 9], &rows);
+        refuses(&starts, &[2, 0, 1, 3, 2, 3]);
+        refuses(&starts, &[0, 2, 1, 4, 2, 3]);
+        refuses(&starts, &[0, 2, 1, 3, 3, 3]);
     }
 
     proptest! {

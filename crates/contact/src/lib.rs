@@ -6,9 +6,14 @@
 //! four at a time ([`lanes`]).
 
 pub mod banded;
+pub mod block_rows;
 pub mod block_sparse;
 pub mod cholesky;
+pub mod dense_lu;
 pub mod lanes;
+pub mod mobility;
 pub mod order;
+pub mod sparse_rows;
 pub mod symbolic;
+pub mod symmetric;
 pub mod system;

@@ -6,9 +6,13 @@
 //! Contacts address velocities through [`System::node_offset`] only: what lies between the nodes of a body (twists of
 //! rods) is the body's own business.
 
+mod components;
+mod entries;
 mod factor;
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -17,6 +21,7 @@ use crate::banded::BandedBatch;
 use crate::block_sparse::BlockSparse;
 use crate::cholesky::parts;
 
+pub use components::Sets;
 pub use factor::{BodyFactor, SystemFactor, SystemFactorError};
 
 /// The matrix of the system. All vectors are flat `f64`.
@@ -120,6 +125,20 @@ impl Matrix {
         }
     }
 
+    /// The block on the diagonal of the node whose degrees of freedom begin at `offset`.
+    pub fn block(&self, offset: usize) -> DMat3 {
+        match self {
+            Matrix::Blocks(matrix) => matrix.values[matrix.pattern().column(offset / 3).start],
+            Matrix::Rods(batch) => {
+                let size = batch.layout().size();
+                let (rod, first) = (offset / size, offset % size);
+                let entry = |row: usize, column: usize| batch.get(rod, first + row, first + column);
+                let column = |c: usize| DVec3::new(entry(0, c), entry(1, c), entry(2, c));
+                DMat3::from_cols(column(0), column(1), column(2))
+            }
+        }
+    }
+
     /// Adds a symmetric block at the three degrees of freedom of a node, which begin at `offset`.
     pub fn add_block(&mut self, offset: usize, block: &DMat3) {
         match self {
@@ -162,6 +181,14 @@ impl System {
         }
     }
 
+    /// The same bodies as they were stored: with couplings that the matrices hold in part already if `is_merged`, and with
+    /// what was cut off; the matrices are as [`System::hold`] left them.
+    #[must_use]
+    pub fn restore(mut self, couplings: Vec<Coupling>, is_merged: bool, is_cut: Vec<bool>) -> Self {
+        (self.couplings, self.is_merged, self.is_cut) = (couplings, is_merged, is_cut);
+        self
+    }
+
     /// Number of degrees of freedom.
     pub fn dofs(&self) -> usize {
         self.bodies
@@ -170,7 +197,7 @@ impl System {
     }
 
     /// The index of the body that a degree of freedom belongs to.
-    fn body_of(&self, dof: usize) -> usize {
+    pub fn body_of(&self, dof: usize) -> usize {
         self.bodies.partition_point(|body| body.offset <= dof) - 1
     }
 
@@ -181,6 +208,73 @@ impl System {
             is_coupled[self.body_of(self.node_offset[*node as usize])] = true;
         }
         is_coupled
+    }
+
+    /// What is between nodes beyond the bodies' own matrices.
+    pub fn couplings(&self) -> &[Coupling] {
+        &self.couplings
+    }
+
+    /// Whether the bodies hold what couplings do to single nodes.
+    pub fn is_merged(&self) -> bool {
+        self.is_merged
+    }
+
+    /// Whether each degree of freedom is cut off, so that nothing moves it; empty if none is.
+    pub fn cut(&self) -> &[bool] {
+        &self.is_cut
+    }
+
+    /// 1 for each component of a node that can move, 0 for what is cut off.
+    pub fn free_part(&self, node: usize) -> DVec3 {
+        free_part_of(&self.is_cut, self.node_offset[node])
+    }
+
+    /// Adds weights to the diagonal of nodes where they can move.
+    pub fn add_weights(&mut self, weights: impl IntoIterator<Item = (u32, f64)>) {
+        for (node, weight) in weights {
+            let free = self.free_part(node as usize);
+            let offset = self.node_offset[node as usize];
+            let index = self.body_of(offset);
+            let body = &mut self.bodies[index];
+            let block = DMat3::from_diagonal(free * weight);
+            body.matrix.add_block(offset - body.offset, &block);
+        }
+    }
+
+    /// The block on the diagonal of a node in its body's matrix.
+    pub fn node_block(&self, node: usize) -> DMat3 {
+        let offset = self.node_offset[node];
+        let body = &self.bodies[self.body_of(offset)];
+        body.matrix.block(offset - body.offset)
+    }
+
+    /// Becomes equal to another system of bodies of the same kinds and patterns, in the memory that is there.
+    pub fn copy_from(&mut self, other: &System) {
+        for (to, from) in self.bodies.iter_mut().zip(&other.bodies) {
+            to.matrix.copy_from(&from.matrix);
+        }
+        self.couplings.clone_from(&other.couplings);
+        self.is_cut.clone_from(&other.is_cut);
+        self.is_merged = other.is_merged;
+    }
+
+    /// Whether another system has the same nodes, and bodies of the same kinds and patterns.
+    pub fn is_like(&self, other: &System) -> bool {
+        let bodies = self.bodies.iter().zip(&other.bodies);
+        self.node_offset == other.node_offset
+            && self.bodies.len() == other.bodies.len()
+            && bodies
+                .map(|(one, other)| (&one.matrix, &other.matrix))
+                .all(|(one, other)| match (one, other) {
+                    (Matrix::Blocks(one), Matrix::Blocks(other)) => {
+                        Arc::ptr_eq(one.pattern(), other.pattern())
+                    }
+                    (Matrix::Rods(one), Matrix::Rods(other)) => {
+                        one.layout() == other.layout() && one.count() == other.count()
+                    }
+                    _ => false,
+                })
     }
 
     /// Replaces all couplings.

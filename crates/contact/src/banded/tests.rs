@@ -287,3 +287,21 @@ fn vector_instructions_give_the_bits_of_the_plain_ones() {
         assert_eq!(plain, factor.entries);
     }
 }
+
+#[test]
+fn bands_give_the_matrices_back() {
+    for layout in [BandedLayout::rod(4, false), BandedLayout::rod(5, true)] {
+        let mut batch = BandedBatch::zeros(layout.clone(), 6);
+        for matrix in 0..6 {
+            for unknown in 0..layout.size() {
+                batch.add(matrix, unknown, unknown, (matrix * 100 + unknown) as f64);
+            }
+            batch.add(matrix, 0, 1, -0.5);
+        }
+        let bands = batch.bands();
+        assert_eq!(bands.len(), 6 * layout.size() * (layout.bandwidth() + 1));
+        let back = BandedBatch::from_bands(layout.clone(), 6, &bands);
+        assert_eq!(back.as_ref(), Some(&batch));
+        assert_eq!(BandedBatch::from_bands(layout, 5, &bands), None);
+    }
+}

@@ -1,10 +1,13 @@
 //! Factorizations of a system body by body, and solves through couplings.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::{Matrix, System};
 use crate::banded::BandedFactor;
-use crate::cholesky::{Factor, FactorError, parts};
+use crate::block_sparse::BlockPattern;
+use crate::cholesky::{Factor, FactorError, Symbolic, parts};
 
 /// Where the residual of conjugate gradients ends, as a part of where it began: rounding lets it go no further.
 const TOLERANCE: f64 = 1e-14;
@@ -80,6 +83,36 @@ impl SystemFactor {
         Self { factors }
     }
 
+    /// Room for the factors of a system; bodies with the same pattern share the symbolic part.
+    ///
+    /// # Errors
+    /// If there is not enough memory.
+    pub fn of(system: &System) -> Result<Self, SystemFactorError> {
+        let mut known: Vec<(*const BlockPattern, Arc<Symbolic>)> = Vec::new();
+        let mut factor = |matrix: &Matrix| match matrix {
+            Matrix::Blocks(matrix) => {
+                let pattern = Arc::as_ptr(matrix.pattern());
+                let found = known.iter().find(|(other, _)| *other == pattern);
+                let symbolic = match found {
+                    Some((_, symbolic)) => symbolic.clone(),
+                    None => Arc::new(Symbolic::analyze(matrix.pattern())?),
+                };
+                if found.is_none() {
+                    known.push((pattern, symbolic.clone()));
+                }
+                Factor::new(symbolic).map(BodyFactor::Blocks)
+            }
+            Matrix::Rods(batch) => Ok(BodyFactor::Rods(BandedFactor::new(
+                batch.layout().clone(),
+                batch.count(),
+            ))),
+        };
+        let factors = system.bodies.iter().enumerate().map(|(body, part)| {
+            factor(&part.matrix).map_err(|source| SystemFactorError { body, source })
+        });
+        factors.collect::<Result<_, _>>().map(Self::new)
+    }
+
     /// Factorizes all bodies, in parallel. The first body that fails is reported, whichever
     /// thread came upon a failure first.
     ///
@@ -126,6 +159,21 @@ impl SystemFactor {
             .for_each(|(factor, part)| factor.solve_in_place(part));
     }
 
+    /// Room for the factors of another system like the one that these are of; the symbolic parts are shared.
+    ///
+    /// # Errors
+    /// If there is not enough memory.
+    pub fn alike(&self) -> Result<Self, SystemFactorError> {
+        let alike = |(body, factor): (usize, &BodyFactor)| match factor {
+            BodyFactor::Blocks(factor) => Factor::new(factor.symbolic().clone())
+                .map(BodyFactor::Blocks)
+                .map_err(|source| SystemFactorError { body, source }),
+            BodyFactor::Rods(factor) => Ok(BodyFactor::Rods(factor.clone())),
+        };
+        let factors = self.factors.iter().enumerate().map(alike);
+        factors.collect::<Result<_, _>>().map(Self::new)
+    }
+
     /// Replaces `rhs` by `A⁻¹ rhs` for the system that was factorized.
     ///
     /// # Panics
@@ -138,53 +186,92 @@ impl SystemFactor {
         if system.couplings.is_empty() {
             return self.precondition(rhs);
         }
-        self.conjugate_gradients(system, rhs);
+        let mut solution = vec![0.0; rhs.len()];
+        self.conjugate_gradients(system, rhs, &mut solution, 0.0);
+        rhs.copy_from_slice(&solution);
     }
 
-    /// Preconditioned conjugate gradients, one vector after the other: sums do not depend on the threads.
-    fn conjugate_gradients(&self, system: &System, rhs: &mut [f64]) {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let mut residual = rhs.to_vec();
+    /// Moves `solution` towards `A⁻¹ rhs` until no entry is off by more than about `accuracy`; at once where nothing is coupled
+    /// (Daviet 2020, 6.2.5). `rhs` is used up. Says how many times it went through the factors.
+    ///
+    /// # Panics
+    /// If a vector does not have the length of the factorized system.
+    pub fn solve_towards(
+        &self,
+        system: &System,
+        rhs: &mut [f64],
+        solution: &mut [f64],
+        accuracy: f64,
+    ) -> usize {
+        if system.couplings.is_empty() {
+            self.precondition(rhs);
+            solution.copy_from_slice(rhs);
+            return 1;
+        }
+        let mut product = vec![0.0; rhs.len()];
+        system.multiply(solution, &mut product);
+        for (rhs, product) in rhs.iter_mut().zip(&product) {
+            *rhs -= product;
+        }
+        self.conjugate_gradients(system, rhs, solution, accuracy)
+    }
+
+    /// Preconditioned conjugate gradients from a solution and its residual, one vector after the other: sums do not depend on
+    /// the threads. They end when the factors make nothing larger than `accuracy` of the residual, or rounding lets it go no further.
+    fn conjugate_gradients(
+        &self,
+        system: &System,
+        residual: &mut [f64],
+        solution: &mut [f64],
+        accuracy: f64,
+    ) -> usize {
         // What is tied to nothing has its answer at once, and no part in the rest.
         let is_coupled = system.coupled_bodies();
-        for (body, _) in system
-            .bodies
-            .iter()
-            .zip(&is_coupled)
-            .filter(|(_, is)| !**is)
-        {
-            residual[body.offset..body.offset + body.matrix.dofs()].fill(0.0);
-        }
-        for (body, _) in system.bodies.iter().zip(&is_coupled).filter(|(_, is)| **is) {
-            rhs[body.offset..body.offset + body.matrix.dofs()].fill(0.0);
-        }
-        self.precondition(rhs);
-        let solution = rhs;
-        let mut preconditioned = residual.clone();
+        let mut preconditioned = residual.to_vec();
         self.precondition(&mut preconditioned);
+        for (body, is_coupled) in system.bodies.iter().zip(is_coupled) {
+            let dofs = body.offset..body.offset + body.matrix.dofs();
+            if !is_coupled {
+                let moved = solution[dofs.clone()].iter_mut();
+                for (x, d) in moved.zip(&preconditioned[dofs.clone()]) {
+                    *x += d;
+                }
+                residual[dofs.clone()].fill(0.0);
+                preconditioned[dofs].fill(0.0);
+            }
+        }
         let mut direction = preconditioned.clone();
         let mut product = vec![0.0; residual.len()];
-        let mut size = dot(&residual, &preconditioned);
-        let enough = TOLERANCE * TOLERANCE * size;
-        for _ in 0..MOST_ITERATIONS {
-            if size.is_nan() || size <= enough {
-                return;
+        let mut size = dot(residual, &preconditioned);
+        let floor = TOLERANCE * TOLERANCE * size;
+        for iteration in 1..=MOST_ITERATIONS {
+            let is_accurate = preconditioned.iter().all(|entry| entry.abs() <= accuracy);
+            if size.is_nan() || size <= floor || is_accurate {
+                return iteration;
             }
             system.multiply(&direction, &mut product);
             let length = size / dot(&direction, &product);
+            if !length.is_finite() {
+                return iteration;
+            }
             for (x, d) in solution.iter_mut().zip(&direction) {
                 *x += length * d;
             }
             for (r, p) in residual.iter_mut().zip(&product) {
                 *r -= length * p;
             }
-            preconditioned.copy_from_slice(&residual);
+            preconditioned.copy_from_slice(residual);
             self.precondition(&mut preconditioned);
-            let next = dot(&residual, &preconditioned);
+            let next = dot(residual, &preconditioned);
             for (d, z) in direction.iter_mut().zip(&preconditioned) {
                 *d = z + next / size * *d;
             }
             size = next;
         }
+        MOST_ITERATIONS
     }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

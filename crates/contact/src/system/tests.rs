@@ -149,3 +149,74 @@ fn a_tie_pulls_both_ends() {
     assert!((a[near] - b[near] - pull).abs() < 1e-12);
     assert!((a[far] - b[far] + pull).abs() < 1e-12);
 }
+
+#[test]
+fn entries_give_the_same_products() {
+    let whole = tied();
+    let mut is_held = vec![false; whole.dofs()];
+    is_held[4..8].fill(true);
+    is_held[36] = true;
+    let mut held = whole.clone();
+    held.hold(&whole, &is_held, |_| true);
+    for system in [whole, held] {
+        let x: Vec<f64> = (0..system.dofs()).map(|i| (i as f64).cos()).collect();
+        let [mut product, mut sum] = [vec![0.0; x.len()], vec![0.0; x.len()]];
+        system.multiply(&x, &mut product);
+        for (row, column, value) in system.entries() {
+            sum[row as usize] += value * x[column as usize];
+        }
+        // Springs of 1e4 meet numbers of 1: rounding alone is 1e-12.
+        let errors = product.iter().zip(&sum).map(|(a, b)| (a - b).abs());
+        assert!(errors.fold(0.0, f64::max) < 1e-10);
+        let restored = System::new(
+            system.bodies.iter().map(|body| body.matrix.clone()),
+            system.node_offset.clone(),
+        );
+        let restored = restored.restore(
+            system.couplings().to_vec(),
+            system.is_merged(),
+            system.cut().to_vec(),
+        );
+        assert_eq!(restored.entries(), system.entries());
+    }
+}
+
+#[test]
+fn entries_of_closed_rods_are_in_the_order_of_unknowns() {
+    let mut batch = BandedBatch::zeros(BandedLayout::rod(5, true), 5);
+    batch.add(4, 0, 19, 3.0);
+    let system = System::new([Matrix::Rods(batch)], vec![0]);
+    // The last rod begins at 80; its first and last unknown are neighbours in a ring.
+    assert_eq!(system.entries(), [(80, 99, 3.0), (99, 80, 3.0)]);
+}
+
+#[test]
+fn a_solve_from_close_by_goes_as_far_as_it_is_told_and_stays_finite() {
+    let whole = tied();
+    let mut system = whole.clone();
+    system.hold(&whole, &vec![false; whole.dofs()], |_| true);
+    let mut factor = factors(&system);
+    factor.factorize(&system).unwrap();
+    let x: Vec<f64> = (0..system.dofs()).map(|i| (i as f64).sin()).collect();
+    let solve = |from: &[f64], accuracy: f64| {
+        let mut rhs = vec![0.0; x.len()];
+        system.multiply(&x, &mut rhs);
+        let mut solution = from.to_vec();
+        let times = factor.solve_towards(&system, &mut rhs, &mut solution, accuracy);
+        let errors = x.iter().zip(&solution).map(|(a, b)| (a - b).abs());
+        // Not `max`, which passes over what is no number.
+        let error = errors.fold(0.0, |most, error| if error <= most { most } else { error });
+        (times, error)
+    };
+    let far = vec![0.0; x.len()];
+    let (rough, rough_error) = solve(&far, 1e-2);
+    let (fine, fine_error) = solve(&far, 1e-9);
+    assert!(rough < fine, "{rough} {fine}");
+    assert!(
+        fine_error < 1e-7 && fine_error < rough_error,
+        "{fine_error} {rough_error}"
+    );
+    // From the answer itself nothing is left but rounding, which once was divided by nothing.
+    let (times, error) = solve(&x, 0.0);
+    assert!(error < 1e-12 && times < 100, "{times} {error}");
+}
