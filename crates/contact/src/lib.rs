@@ -11,6 +11,7 @@ pub mod block_sparse;
 pub mod cholesky;
 pub mod dense_lu;
 pub mod lanes;
+pub mod law;
 pub mod mobility;
 pub mod order;
 pub mod sparse_rows;
