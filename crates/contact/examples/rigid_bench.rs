@@ -1,0 +1,318 @@
+//! Solvers of Delassus problems on walls, towers and heaps of rigid bodies, by size and friction. Prints a line of JSON each.
+//!
+//! `cargo run --release -p reefknot-contact --example rigid_bench -- [CONTACTS]...`
+
+use std::error::Error;
+use std::time::Instant;
+
+use glam::{DMat3, DVec3};
+use reefknot_contact::block_rows::BlockRows;
+use reefknot_contact::delassus::{DelassusError, DelassusProblem};
+use reefknot_contact::solve::{Outcome, gauss_seidel, robust};
+
+type Result<T> = std::result::Result<T, DelassusError>;
+
+const TOLERANCE: f64 = 1e-6;
+const FRICTIONS: [f64; 4] = [0.0, 0.3, 0.7, 1.2];
+
+/// A solver, from nothing to impulses.
+type Solver = fn(&DelassusProblem, &mut Vec<DVec3>) -> Outcome;
+
+const SOLVERS: [(&str, Solver); 2] = [
+    ("robust", |problem, impulses| {
+        robust::solve(problem, TOLERANCE, impulses)
+    }),
+    ("gauss-seidel", |problem, impulses| {
+        let settings = gauss_seidel::Settings {
+            most_sweeps: 2000,
+            ..gauss_seidel::Settings::new(TOLERANCE)
+        };
+        gauss_seidel::solve(problem, settings, impulses)
+    }),
+];
+
+fn main() -> std::result::Result<(), Box<dyn Error>> {
+    let sizes: std::result::Result<Vec<usize>, _> =
+        std::env::args().skip(1).map(|text| text.parse()).collect();
+    let sizes = match sizes? {
+        sizes if sizes.is_empty() => vec![200, 1000, 5000],
+        sizes => sizes,
+    };
+    for contacts in sizes {
+        for friction in FRICTIONS {
+            measure("wall", &wall(contacts, friction)?);
+            measure("tower", &tower(contacts, friction)?);
+            measure("heap", &heap(contacts, friction)?);
+        }
+    }
+    Ok(())
+}
+
+fn measure(scene: &str, problem: &DelassusProblem) {
+    for (name, solve) in SOLVERS {
+        let mut impulses = vec![DVec3::ZERO; problem.contacts()];
+        let began = Instant::now();
+        let outcome = solve(problem, &mut impulses);
+        let time = began.elapsed().as_secs_f64();
+        let errors = problem.errors(&impulses);
+        println!(
+            "{{\"scene\":\"{scene}\",\"friction\":{},\"contacts\":{},\"solver\":\"{name}\",\"time_s\":{time:.4},\"iterations\":{},\"natural_map_error\":{:.1e},\"scaled_error\":{:.1e},\"converged\":{}}}",
+            problem.friction.first().unwrap_or(&0.0),
+            problem.contacts(),
+            outcome.iterations,
+            errors.natural_map,
+            errors.scaled,
+            outcome.is_converged,
+        );
+    }
+}
+
+/// A rigid body whose own axes are those of space: m, kg, kg m², m/s, 1/s.
+struct Body {
+    centre: DVec3,
+    mass: f64,
+    inertia: DVec3,
+    velocity: DVec3,
+    spin: DVec3,
+}
+
+/// A point where two bodies touch; the normal points to the upper one. Without one below it is the ground.
+struct Touch {
+    below: Option<usize>,
+    above: usize,
+    point: DVec3,
+    normal: DVec3,
+}
+
+/// Numbers in [−1, 1), always the same.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    fn vector(&mut self) -> DVec3 {
+        DVec3::new(self.next(), self.next(), self.next())
+    }
+}
+
+/// W = Hᵀ M⁻¹ H and q = Hᵀ (v + h g).
+fn delassus(bodies: &[Body], touches: &[Touch], friction: f64) -> Result<DelassusProblem> {
+    const STEP: f64 = 5e-3;
+    let gravity = DVec3::new(0.0, 0.0, -9.81) * STEP;
+    let frame = |normal: DVec3| {
+        let (a, b) = normal.any_orthonormal_pair();
+        DMat3::from_cols(normal, a, b)
+    };
+    let mut of_body = vec![Vec::new(); bodies.len()];
+    let mut free = Vec::with_capacity(touches.len());
+    for (contact, touch) in touches.iter().enumerate() {
+        let mut velocity = DVec3::ZERO;
+        for (body, sign) in [(touch.below, -1.0), (Some(touch.above), 1.0)] {
+            let Some(index) = body else { continue };
+            of_body[index].push((contact as u32, sign));
+            let body = &bodies[index];
+            let arm = touch.point - body.centre;
+            velocity += (body.velocity + gravity + body.spin.cross(arm)) * sign;
+        }
+        free.push(frame(touch.normal).transpose() * velocity);
+    }
+    // ω × arm as a matrix times ω.
+    let cross = |arm: DVec3| {
+        DMat3::from_cols(
+            DVec3::X.cross(arm),
+            DVec3::Y.cross(arm),
+            DVec3::Z.cross(arm),
+        )
+    };
+    let mut entries = Vec::new();
+    for (body, contacts) in bodies.iter().zip(&of_body) {
+        let mobility = DMat3::from_diagonal(body.inertia.recip());
+        for &(row, row_sign) in contacts {
+            let upper = &touches[row as usize];
+            let turn = cross(upper.point - body.centre) * mobility;
+            for &(column, column_sign) in contacts {
+                let other = &touches[column as usize];
+                let space = turn * cross(other.point - body.centre).transpose()
+                    + DMat3::IDENTITY * body.mass.recip();
+                let block = frame(upper.normal).transpose() * space * frame(other.normal);
+                entries.push((row, column, block * (row_sign * column_sign)));
+            }
+        }
+    }
+    let friction = vec![friction; touches.len()];
+    let operator = BlockRows::new(touches.len(), entries);
+    DelassusProblem::new(operator, free, friction)
+}
+
+/// A box: its centre and its size.
+type Cell = (DVec3, DVec3);
+
+/// The body of a box, with a little velocity.
+fn cuboid(cell: Cell, noise: &mut Noise) -> Body {
+    let mass = 600.0 * cell.1.element_product();
+    let squares = cell.1 * cell.1;
+    let sums = DVec3::splat(squares.element_sum()) - squares;
+    Body {
+        centre: cell.0,
+        mass,
+        inertia: sums * (mass / 12.0),
+        velocity: noise.vector() * 0.01,
+        spin: noise.vector() * 0.01,
+    }
+}
+
+/// The corners of the rectangle in which two boxes overlap, seen from above; without one below, all of the upper box.
+fn corners(below: Option<Cell>, above: Cell) -> Vec<DVec3> {
+    let (mut low, mut high) = (above.0 - above.1 * 0.5, above.0 + above.1 * 0.5);
+    let height = low.z;
+    if let Some((centre, size)) = below {
+        low = low.max(centre - size * 0.5);
+        high = high.min(centre + size * 0.5);
+    }
+    if high.x - low.x < 1e-9 || high.y - low.y < 1e-9 {
+        return Vec::new();
+    }
+    let sides = [
+        (low.x, low.y),
+        (high.x, low.y),
+        (low.x, high.y),
+        (high.x, high.y),
+    ];
+    sides.map(|(x, y)| DVec3::new(x, y, height)).to_vec()
+}
+
+/// Layers of boxes, each on the one before.
+fn stack(layers: &[Vec<Cell>], friction: f64) -> Result<DelassusProblem> {
+    let mut noise = Noise(7);
+    let (mut bodies, mut touches) = (Vec::new(), Vec::new());
+    let mut first_below = 0;
+    for (level, layer) in layers.iter().enumerate() {
+        let first = bodies.len();
+        for (index, cell) in layer.iter().enumerate() {
+            bodies.push(cuboid(*cell, &mut noise));
+            let above = first + index;
+            let mut add = |below: Option<usize>, points: Vec<DVec3>| {
+                touches.extend(points.into_iter().map(|point| Touch {
+                    below,
+                    above,
+                    point,
+                    normal: DVec3::Z,
+                }));
+            };
+            if level == 0 {
+                add(None, corners(None, *cell));
+                continue;
+            }
+            for (other, under) in layers[level - 1].iter().enumerate() {
+                add(Some(first_below + other), corners(Some(*under), *cell));
+            }
+        }
+        first_below = first;
+    }
+    delassus(&bodies, &touches, friction)
+}
+
+/// Bricks, each on two others.
+fn wall(contacts: usize, friction: f64) -> Result<DelassusProblem> {
+    let side = ((contacts as f64 / 8.0).sqrt().ceil() as usize).max(2);
+    let size = DVec3::new(0.2, 0.1, 0.1);
+    let brick = |level: usize, k: usize| {
+        let along = k as f64 + 0.5 * (level % 2) as f64;
+        (DVec3::new(along, 0.0, level as f64 + 0.5) * size, size)
+    };
+    let layers: Vec<Vec<Cell>> = (0..side)
+        .map(|level| (0..side).map(|k| brick(level, k)).collect())
+        .collect();
+    stack(&layers, friction)
+}
+
+/// Planks, three side by side, across the three below.
+fn tower(contacts: usize, friction: f64) -> Result<DelassusProblem> {
+    let (long, wide, thick) = (0.12, 0.024, 0.008);
+    let plank = |level: usize, k: usize| {
+        let side = 0.045 * (k as f64 - 1.0);
+        let height = (level as f64 + 0.5) * thick;
+        match level % 2 {
+            0 => (DVec3::new(0.0, side, height), DVec3::new(long, wide, thick)),
+            _ => (DVec3::new(side, 0.0, height), DVec3::new(wide, long, thick)),
+        }
+    };
+    let layers: Vec<Vec<Cell>> = (0..(contacts / 36).max(1))
+        .map(|level| (0..3).map(|k| plank(level, k)).collect())
+        .collect();
+    stack(&layers, friction)
+}
+
+const RADIUS: f64 = 0.05;
+
+/// Balls on the ground: a lattice, shaken, and pushed apart and down a few times.
+fn packing(side: usize, noise: &mut Noise) -> Vec<DVec3> {
+    let cell = 1.95 * RADIUS;
+    let cells = (0..side.pow(3)).map(|k| [k % side, k / side % side, k / side / side]);
+    let mut centres: Vec<DVec3> = cells
+        .map(|k| {
+            let place = DVec3::from_array(k.map(|k| k as f64 + 0.5)) * cell;
+            place + noise.vector() * (0.3 * RADIUS)
+        })
+        .collect();
+    for _ in 0..30 {
+        for a in 0..centres.len() {
+            for b in a + 1..centres.len() {
+                let apart = centres[b] - centres[a];
+                let depth = 2.0 * RADIUS - apart.length();
+                if depth > 0.0 {
+                    let push = apart.normalize_or_zero() * (0.5 * depth);
+                    centres[a] -= push;
+                    centres[b] += push;
+                }
+            }
+            centres[a].z = (centres[a].z - 0.002 * RADIUS).max(RADIUS);
+        }
+    }
+    centres
+}
+
+/// A heap of balls.
+fn heap(contacts: usize, friction: f64) -> Result<DelassusProblem> {
+    const GAP: f64 = 0.02 * RADIUS;
+    const MASS: f64 = 4.0;
+    let mut noise = Noise(11);
+    let side = ((contacts as f64 / 4.5).cbrt().ceil() as usize).max(2);
+    let centres = packing(side, &mut noise);
+    let ball = |centre: &DVec3| Body {
+        centre: *centre,
+        mass: MASS,
+        inertia: DVec3::splat(0.4 * MASS * RADIUS * RADIUS),
+        velocity: noise.vector() * 0.05,
+        spin: noise.vector() * 0.05,
+    };
+    let bodies: Vec<Body> = centres.iter().map(ball).collect();
+    let mut touches = Vec::new();
+    let mut touch = |below: Option<usize>, above: usize, normal: DVec3| {
+        let point = centres[above] - normal * RADIUS;
+        touches.push(Touch {
+            below,
+            above,
+            point,
+            normal,
+        });
+    };
+    for (a, centre) in centres.iter().enumerate() {
+        if centre.z - RADIUS < GAP {
+            touch(None, a, DVec3::Z);
+        }
+        for (b, other) in centres.iter().enumerate().skip(a + 1) {
+            let apart = *other - *centre;
+            if apart.length() < 2.0 * RADIUS + GAP {
+                touch(Some(a), b, apart.normalize_or(DVec3::Z));
+            }
+        }
+    }
+    delassus(&bodies, &touches, friction)
+}

@@ -1,0 +1,143 @@
+//! The errors against numbers worked out by hand, and W of nodal problems against products.
+
+use glam::{DMat3, DVec3};
+
+use super::nodal::{Inverses, to_local, to_solution};
+use super::*;
+use crate::problem::NodalProblem;
+use crate::samples::{self, World};
+use crate::system::SystemFactor;
+
+fn single(w: DMat3, q: DVec3, mu: f64) -> DelassusProblem {
+    DelassusProblem::new(BlockRows::new(1, [(0, 0, w)]), vec![q], vec![mu]).unwrap()
+}
+
+#[test]
+fn errors_are_those_of_the_formulas() {
+    // u = 4 r + q. With r = 0 the map is P_K(−ũ) where ũ = (−3 + μ‖u_T‖, 4, 0) = (−1, 4, 0) for μ = 1/2.
+    let q = DVec3::new(-3.0, 4.0, 0.0);
+    let problem = single(DMat3::from_diagonal(DVec3::splat(4.0)), q, 0.5);
+    // P_K(1, −4, 0): normal (1 + 4/2)/(1 + 1/4) = 2.4, tangent 1.2.
+    let length = 2.4f64.hypot(1.2);
+    let errors = problem.errors(&[DVec3::ZERO]);
+    assert!(
+        (errors.natural_map - length / 5.0).abs() < 1e-15,
+        "{errors:?}"
+    );
+    // The projection is homogeneous: ρ = 1/4 scales it and its measure alike.
+    assert!((errors.scaled - length / 5.0).abs() < 1e-15, "{errors:?}");
+    assert_eq!(errors.largest(), errors.natural_map.max(errors.scaled));
+    // Sliding: u_N = 0 gives r_N = 3/4, friction 3/8 against u_T = 4 − 1.5.
+    let exact = [DVec3::new(0.75, -0.375, 0.0)];
+    assert!(problem.errors(&exact).largest() < 1e-16);
+    // Nothing to do is no error, also where impulses do nothing.
+    let open = single(DMat3::ZERO, DVec3::new(1.0, 2.0, 0.0), 0.3);
+    assert_eq!(open.errors(&[DVec3::ZERO]).largest(), 0.0);
+}
+
+#[test]
+fn problems_that_cannot_be_are_named() {
+    let w = |x: f64| BlockRows::new(2, [(0, 0, DMat3::IDENTITY), (1, 1, DMat3::IDENTITY * x)]);
+    let message = |w: BlockRows, q: [f64; 2], mu: Vec<f64>| {
+        let free = q.map(|q| DVec3::X * q).to_vec();
+        DelassusProblem::new(w, free, mu).map_err(|error| error.to_string())
+    };
+    let error = |text: &str| Err(text.to_string());
+    assert_eq!(
+        message(w(1.0), [0.0; 2], vec![0.1]),
+        error("2 contacts in W, but 2 relative velocities in q and 1 coefficients of friction")
+    );
+    assert_eq!(
+        message(w(f64::NAN), [0.0; 2], vec![0.1; 2]),
+        error("contact 1: W is not finite")
+    );
+    assert_eq!(
+        message(w(1.0), [f64::INFINITY, 0.0], vec![0.1; 2]),
+        error("contact 0: q is not finite")
+    );
+    assert_eq!(
+        message(w(1.0), [0.0; 2], vec![f64::NAN, 0.0]),
+        error("contact 0: μ is not finite")
+    );
+    assert_eq!(
+        message(w(1.0), [0.0; 2], vec![0.0, -0.1]),
+        error("contact 1: the coefficient of friction is negative")
+    );
+}
+
+fn factorized(problem: &NodalProblem) -> SystemFactor {
+    let mut factor = SystemFactor::of(&problem.system).unwrap();
+    factor.factorize(&problem.system).unwrap();
+    factor
+}
+
+fn landed(mut world: World) -> NodalProblem {
+    for _ in 0..3 {
+        let problem = world.problem(0.01);
+        let velocities = to_solution(
+            &problem,
+            &factorized(&problem),
+            &vec![DVec3::ZERO; problem.contacts.len()],
+        );
+        world.advance(0.001, &velocities.velocities);
+    }
+    world.problem(0.01)
+}
+
+#[test]
+fn the_operator_moves_contacts_as_impulses_do() {
+    let worlds = [
+        samples::stack(1e6, 2),
+        samples::crossing(1e7, 2),
+        samples::tied(1e6, 2),
+        samples::affine(1e7, 2),
+    ];
+    let mut problems: Vec<NodalProblem> = worlds.into_iter().map(landed).collect();
+    problems.extend((0..5).map(|seed| samples::random(seed, 3, 10)));
+    for problem in &problems {
+        assert!(!problem.contacts.is_empty());
+        let factor = factorized(problem);
+        let (inverses, _) = Inverses::new(problem, &factor).unwrap();
+        let posed = inverses.pose(problem, &factor);
+        // Any impulses: velocities by the operator are those of the bodies, seen by the law.
+        let impulses: Vec<DVec3> = (0..posed.contacts())
+            .map(|c| DVec3::new(0.3 + 0.1 * c as f64, (c as f64).sin(), 0.2) * 0.01)
+            .collect();
+        let solution = to_solution(problem, &factor, &impulses);
+        let again = to_local(problem, &solution.impulses);
+        let velocities = posed.velocities(&impulses);
+        for contact in 0..posed.contacts() {
+            let velocity = problem.relative_velocity(contact, &solution.velocities);
+            let (u, _) = problem.law_pair(contact, velocity, solution.impulses[contact]);
+            let local = crate::law::basis(problem.contacts[contact].normal).transpose() * u;
+            let size = 1.0 + velocity.length();
+            assert!((velocities[contact] - local).length() < 1e-9 * size);
+            assert!((again[contact] - impulses[contact]).length() < 1e-14);
+        }
+    }
+}
+
+#[test]
+fn only_bodies_that_changed_are_computed_again() {
+    let mut problem = landed(samples::stack(1e6, 3));
+    let mut factor = factorized(&problem);
+    let (mut inverses, all) = Inverses::new(&problem, &factor).unwrap();
+    assert!(all > 0);
+    assert_eq!(inverses.update(&problem, &factor, |_| false).unwrap(), 0);
+    // The middle cube gets heavier; without telling, the old one stays.
+    let dofs = problem.system.bodies[1].matrix.dofs();
+    problem.system.bodies[1]
+        .matrix
+        .add_diagonal(&vec![0.01; dofs]);
+    factor.factorize(&problem.system).unwrap();
+    let (anew, _) = Inverses::new(&problem, &factor).unwrap();
+    assert!(inverses.pose(&problem, &factor).operator != anew.pose(&problem, &factor).operator);
+    assert!(
+        inverses
+            .update(&problem, &factor, |body| body == 1)
+            .unwrap()
+            > 0
+    );
+    // A solve with fewer right-hand sides adds in the same order: the same bits.
+    assert!(inverses.pose(&problem, &factor).operator == anew.pose(&problem, &factor).operator);
+}

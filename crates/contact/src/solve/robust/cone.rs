@@ -1,0 +1,119 @@
+//! The Jordan algebra of the cone L = {‖x_T‖ ≤ x_N}, as far as Newton's method needs it.
+//!
+//! Every x has eigenvalues x_N ± ‖x_T‖ with eigenvectors (1, ±d), d = x_T/‖x_T‖. Functions of numbers act on the eigenvalues
+//! (Fukushima, Luo, Tseng 2002).
+
+use glam::{DMat3, DVec2, DVec3};
+
+/// Slopes of the root stay as far from −1 and 1: what they make of it must be invertible.
+pub(super) const CLIP: f64 = 1e-10;
+
+/// The root |z|_ε = (z² + 4ε²)^½ and its derivative.
+pub(super) struct Root {
+    pub(super) value: DVec3,
+    /// d.
+    axis: DVec3,
+    /// Eigenvalues of the derivative B: of (1, d), of (1, −d), and across both.
+    slopes: [f64; 3],
+}
+
+impl Root {
+    pub(super) fn new(z: DVec3, smoothing: f64) -> Self {
+        let length = DVec2::new(z.y, z.z).length();
+        let axis = match length > 0.0 {
+            true => DVec3::new(0.0, z.y / length, z.z / length),
+            false => DVec3::Y,
+        };
+        let (plus, minus) = (z.x + length, z.x - length);
+        let root = |x: f64| (x * x + 4.0 * smoothing * smoothing).sqrt();
+        let (root_plus, root_minus) = (root(plus), root(minus));
+        let slope = |x: f64, root: f64| {
+            let limit = 1.0 - CLIP;
+            match root > 0.0 {
+                true => (x / root).clamp(-limit, limit),
+                false => 0.0,
+            }
+        };
+        Self {
+            value: DVec3::X * (0.5 * (root_plus + root_minus))
+                + axis * (0.5 * (root_plus - root_minus)),
+            axis,
+            slopes: [
+                slope(plus, root_plus),
+                slope(minus, root_minus),
+                slope(plus + minus, root_plus + root_minus),
+            ],
+        }
+    }
+
+    /// C = (1 + B)⁻¹ (1 − B).
+    pub(super) fn compliance(&self) -> DMat3 {
+        self.map(|slope| (1.0 - slope) / (1.0 + slope))
+    }
+
+    /// (1 + B)⁻¹.
+    pub(super) fn inverse(&self) -> DMat3 {
+        self.map(|slope| (1.0 + slope).recip())
+    }
+
+    /// The matrix with the eigenvectors of B and eigenvalues that are a function of its own.
+    fn map(&self, f: impl Fn(f64) -> f64) -> DMat3 {
+        let [plus, minus, across] = self.slopes.map(f);
+        let (mean, half) = (0.5 * (plus + minus), 0.5 * (plus - minus));
+        let d = self.axis;
+        let side = DVec3::new(0.0, -d.z, d.y);
+        let outer = |a: DVec3, b: DVec3| DMat3::from_cols(a * b.x, a * b.y, a * b.z);
+        (outer(DVec3::X, DVec3::X) + outer(d, d)) * mean
+            + (outer(DVec3::X, d) + outer(d, DVec3::X)) * half
+            + outer(side, side) * across
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// x ∘ x.
+    fn square(x: DVec3) -> DVec3 {
+        DVec3::new(x.length_squared(), 2.0 * x.x * x.y, 2.0 * x.x * x.z)
+    }
+
+    fn vector() -> impl Strategy<Value = DVec3> {
+        let part = || -2.0..2.0;
+        (part(), part(), part()).prop_map(|(x, y, z)| DVec3::new(x, y, z))
+    }
+
+    proptest! {
+        #[test]
+        fn the_root_squared_is_what_is_under_it(z in vector(), smoothing in 0.0..2.0) {
+            let root = Root::new(z, smoothing);
+            let wanted = square(z) + DVec3::X * (4.0 * smoothing * smoothing);
+            prop_assert!((square(root.value) - wanted).length() < 1e-13);
+        }
+
+        #[test]
+        fn the_derivative_is_that_of_differences(z in vector(), smoothing in 0.01..2.0) {
+            let root = Root::new(z, smoothing);
+            let derivative = root.map(|slope| slope);
+            let step = 1e-6;
+            for axis in [DVec3::X, DVec3::Y, DVec3::Z] {
+                let ahead = Root::new(z + axis * step, smoothing).value;
+                let behind = Root::new(z - axis * step, smoothing).value;
+                let difference = (ahead - behind) / (2.0 * step);
+                // The third derivative is at most of the size of 1/ε².
+                let bound = 1e-9 + 10.0 * (step / smoothing).powi(2);
+                prop_assert!((derivative * axis - difference).length() < bound);
+            }
+        }
+
+        #[test]
+        fn compliance_and_inverse_belong_together(z in vector(), smoothing in 0.01..2.0) {
+            let root = Root::new(z, smoothing);
+            // (1 − B)/(1 + B) = 2/(1 + B) − 1.
+            let other = root.inverse() * 2.0 - DMat3::IDENTITY;
+            let size = 1.0 + root.inverse().x_axis.length();
+            prop_assert!(root.compliance().abs_diff_eq(other, 1e-12 * size));
+        }
+    }
+}
