@@ -1,8 +1,11 @@
 //! Solvers of contact problems: what goes in and comes out, whichever it is.
 
+pub mod admm;
+pub mod alart_curnier;
 pub mod coloring;
 pub mod condensed;
 pub mod gauss_seidel;
+pub mod gmres;
 pub mod robust;
 
 use glam::DVec3;

@@ -1,0 +1,373 @@
+//! The solver `admm`: alternating directions between the dynamics of bodies and a projection of nodes (Daviet 2020, Alg. 2 to 4).
+//!
+//! v solves (A + W) v = f + W (p + λ), body by body with one factorization; p is v − λ projected onto what contacts allow, which is
+//! cheap because W is diagonal; λ gathers W (p − v), so that in the end W λ = Bᵀ r and p = v. As printed, the method stalls on
+//! stiff bodies and lets bodies at rest creep. What holds: weights from the mobility of nodes, on nodes that may touch; a start from
+//! the step before, so that rest is a fixed point; acceleration with restarts; stopping by the errors of the problem itself; and a few
+//! Newton steps on the contacts where iterations do not get there. The answer is p, which contacts allow.
+
+mod iterate;
+mod polish;
+pub mod projection;
+#[cfg(test)]
+mod tests;
+mod weights;
+
+use glam::DVec3;
+
+use crate::problem::{Errors, NodalProblem, Solution, larger};
+use crate::solve::{Outcome, Refine, SolveError, Warm};
+use crate::system::{System, SystemFactor};
+use iterate::Iterate;
+use polish::Polish;
+use projection::Projection;
+pub use weights::{WeightedNodes, Weights};
+
+/// How ADMM goes about it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// What may be left of both errors (m); see [`crate::problem::stopping_tolerance`].
+    pub tolerance: f64,
+    /// It ends after so many iterations, converged or not.
+    pub most_iterations: usize,
+    /// How the weights are chosen.
+    pub weights: Weights,
+    /// Whether to begin from the velocities without contact, as in the paper, and not from those of the step before.
+    pub starts_unconstrained: bool,
+    /// Whether to accelerate (Alg. 4).
+    pub is_accelerated: bool,
+    /// Gauss-Seidel sweeps in an iteration, at most.
+    pub sweeps: usize,
+    /// Whether contacts that hardly change sleep for a few sweeps.
+    pub sleeps: bool,
+    /// Whether Newton steps on the contacts take over where iterations are slow.
+    pub polishes: bool,
+    /// Iterations between two calls of `refine`.
+    pub refine_every: usize,
+}
+
+impl Settings {
+    /// The settings that hold for everything tried.
+    pub fn new(tolerance: f64) -> Self {
+        Self {
+            tolerance,
+            most_iterations: 1000,
+            weights: Weights::Mobility,
+            starts_unconstrained: false,
+            is_accelerated: true,
+            sweeps: 20,
+            sleeps: true,
+            polishes: true,
+            refine_every: 5,
+        }
+    }
+
+    /// Everything as in the paper.
+    pub fn as_printed(tolerance: f64) -> Self {
+        Self {
+            weights: Weights::Paper {
+                sigma: 1e-3,
+                beta: 25.0,
+            },
+            starts_unconstrained: true,
+            is_accelerated: false,
+            polishes: false,
+            ..Self::new(tolerance)
+        }
+    }
+}
+
+/// The solver, with the memory that it keeps from step to step. Nothing in it changes the answer.
+#[derive(Debug)]
+pub struct Admm {
+    /// How it goes about it.
+    pub settings: Settings,
+    weighted: Option<Weighted>,
+    projection: Projection,
+}
+
+/// A + W and its factors.
+#[derive(Debug)]
+struct Weighted {
+    system: System,
+    factor: SystemFactor,
+}
+
+impl Admm {
+    /// A solver without any memory yet.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            weighted: None,
+            projection: Projection::default(),
+        }
+    }
+
+    /// Solves a problem. `factor` is that of A, and is kept up if `refine` changes A.
+    ///
+    /// # Errors
+    /// If a matrix cannot be factorized.
+    pub fn solve(
+        &mut self,
+        problem: &mut NodalProblem,
+        factor: &mut SystemFactor,
+        warm: &Warm,
+        refine: &mut dyn Refine,
+    ) -> Result<(Solution, Outcome), SolveError> {
+        let mut run = Run::new(self.settings, std::mem::take(&mut self.projection));
+        run.start(problem, factor, warm);
+        let mut weighted = match self.weighted.take() {
+            Some(weighted) if weighted.system.is_like(&problem.system) => weighted,
+            _ => Weighted::new(problem, factor)?,
+        };
+        weighted.weigh(problem, &run.nodes, |_| true)?;
+        let mut polish = Polish::new(problem, &self.settings);
+        let mut outcome = Outcome::default();
+        for iteration in 1..=self.settings.most_iterations {
+            outcome.iterations = iteration;
+            outcome.products += run.iterate(problem, &weighted);
+            if run.is_worth_checking(problem) || iteration == self.settings.most_iterations {
+                outcome.products += 1;
+                run.check(problem, factor);
+            }
+            if !run.is_converged() && polish.is_due(iteration) {
+                outcome.products += run.polish(problem, factor, &mut polish);
+            }
+            outcome.is_converged = run.is_converged();
+            if outcome.is_converged {
+                break;
+            }
+            if iteration % self.settings.refine_every.max(1) == 0 {
+                run.refine(problem, factor, &mut weighted, refine)?;
+            }
+        }
+        self.weighted = Some(weighted);
+        let solution = run.answer(problem);
+        self.projection = run.projection;
+        Ok((solution, outcome))
+    }
+}
+
+impl Weighted {
+    fn new(problem: &NodalProblem, factor: &SystemFactor) -> Result<Self, SolveError> {
+        Ok(Self {
+            system: problem.system.clone(),
+            factor: factor.alike()?,
+        })
+    }
+
+    /// Becomes A + W, and factorizes the bodies that changed.
+    fn weigh(
+        &mut self,
+        problem: &NodalProblem,
+        nodes: &WeightedNodes,
+        is_changed: impl Fn(usize) -> bool + Sync,
+    ) -> Result<(), SolveError> {
+        self.system.copy_from(&problem.system);
+        let weights = nodes.nodes.iter().zip(&nodes.weights);
+        self.system
+            .add_weights(weights.map(|(node, weight)| (*node, *weight)));
+        self.factor.factorize_some(&self.system, is_changed)?;
+        Ok(())
+    }
+}
+
+/// The bodies where nodes got or lost a weight.
+fn changed_bodies(
+    problem: &NodalProblem,
+    before: &WeightedNodes,
+    after: &WeightedNodes,
+) -> Vec<usize> {
+    let lost = before
+        .nodes
+        .iter()
+        .filter(|node| after.find(**node).is_none());
+    let got = after
+        .nodes
+        .iter()
+        .filter(|node| before.find(**node).is_none());
+    let body = |node: &u32| {
+        problem
+            .system
+            .body_of(problem.system.node_offset[*node as usize])
+    };
+    let mut bodies: Vec<usize> = lost.chain(got).map(body).collect();
+    bodies.sort_unstable();
+    bodies.dedup();
+    bodies
+}
+
+/// A solve under way.
+struct Run {
+    settings: Settings,
+    nodes: WeightedNodes,
+    projection: Projection,
+    iterate: Iterate,
+    /// By how much the errors exceeded the unrest when they were last computed.
+    amplification: f64,
+    /// The best answer whose errors were computed.
+    best: Option<(Errors, Solution)>,
+}
+
+impl Run {
+    fn new(settings: Settings, projection: Projection) -> Self {
+        Self {
+            settings,
+            nodes: WeightedNodes::default(),
+            projection,
+            iterate: Iterate::default(),
+            amplification: 1.0,
+            best: None,
+        }
+    }
+
+    /// Goes to where the step before ended.
+    fn start(&mut self, problem: &NodalProblem, factor: &SystemFactor, warm: &Warm) {
+        self.pose(problem, &warm.impulses_of(problem));
+        self.iterate = Iterate::start(problem, factor, warm, &self.settings);
+        self.iterate.place(problem, &self.nodes, &self.projection);
+    }
+
+    /// Lets the caller change contacts and matrices, and takes over what changed.
+    fn refine(
+        &mut self,
+        problem: &mut NodalProblem,
+        factor: &mut SystemFactor,
+        weighted: &mut Weighted,
+        refine: &mut dyn Refine,
+    ) -> Result<(), SolveError> {
+        let velocities = self.iterate.answer(problem, &self.nodes);
+        let known = Warm::from_solution(problem, Vec::new(), &self.projection.impulses());
+        let refined = refine.refine(problem, &velocities);
+        if refined.is_nothing() {
+            return Ok(());
+        }
+        factor.factorize_some(&problem.system, |body| refined.bodies.contains(&body))?;
+        let before = std::mem::take(&mut self.nodes);
+        self.pose(problem, &known.impulses_of(problem));
+        self.iterate.carry_over(problem, &before, &self.nodes);
+        self.best = None;
+        let others = changed_bodies(problem, &before, &self.nodes);
+        let is_changed =
+            |body: usize| refined.bodies.contains(&body) || others.binary_search(&body).is_ok();
+        weighted.weigh(problem, &self.nodes, is_changed)
+    }
+
+    /// Takes over the contacts of the problem, with r.
+    fn pose(&mut self, problem: &NodalProblem, impulses: &[DVec3]) {
+        self.nodes = WeightedNodes::new(problem, self.settings.weights);
+        self.projection.pose(problem, &self.nodes, impulses);
+    }
+
+    /// One iteration of Alg. 4; how many times it went through the factors.
+    fn iterate(&mut self, problem: &NodalProblem, weighted: &Weighted) -> usize {
+        let iterate = &mut self.iterate;
+        // Update the velocities of all degrees of freedom.
+        let mut rhs = problem.force.clone();
+        for (place, node) in self.nodes.nodes.iter().enumerate() {
+            let pull = iterate.feasible_ahead[place] + iterate.dual_ahead[place];
+            let free = problem.system.free_part(*node as usize);
+            let offset = problem.system.node_offset[*node as usize];
+            let sum = DVec3::from_slice(&rhs[offset..]) + pull * self.nodes.weights[place] * free;
+            sum.write_to_slice(&mut rhs[offset..]);
+        }
+        // The first solve has nothing to be measured by.
+        let accuracy = match iterate.unrest.is_finite() {
+            true => 1e-3 * iterate.unrest,
+            false => 0.0,
+        };
+        let products = weighted.factor.solve_towards(
+            &weighted.system,
+            &mut rhs,
+            &mut iterate.velocities,
+            accuracy,
+        );
+        // Update the feasible projection.
+        let velocities = iterate.at(problem, &self.nodes);
+        let mut feasible = velocities.clone();
+        for (p, dual) in feasible.iter_mut().zip(&iterate.dual_ahead) {
+            *p -= *dual;
+        }
+        let quiet = match self.settings.sleeps {
+            true => 0.01 * iterate.unrest,
+            false => 0.0,
+        };
+        let enough = 0.1 * iterate.unrest;
+        let change = self
+            .projection
+            .project(&mut feasible, self.settings.sweeps, enough, quiet);
+        iterate.advance(
+            &velocities,
+            feasible,
+            &self.nodes.weights,
+            self.settings.is_accelerated,
+        );
+        iterate.unrest = larger(iterate.unrest, change);
+        products
+    }
+
+    /// What the errors are likely to be (m).
+    fn error_estimate(&self, problem: &NodalProblem) -> f64 {
+        problem.step * self.iterate.unrest * self.amplification
+    }
+
+    /// Whether the errors may be small enough.
+    fn is_worth_checking(&mut self, problem: &NodalProblem) -> bool {
+        // What was seen once need not hold for ever.
+        self.amplification *= 0.9;
+        self.error_estimate(problem) <= self.settings.tolerance
+    }
+
+    /// Computes the errors of where it is.
+    fn check(&mut self, problem: &NodalProblem, factor: &SystemFactor) {
+        let solution = Solution {
+            velocities: self.iterate.answer(problem, &self.nodes),
+            impulses: self.projection.impulses(),
+        };
+        let errors = problem.errors(factor, &solution.velocities, &solution.impulses);
+        let unrest = problem.step * self.iterate.unrest;
+        if unrest > 0.0 {
+            self.amplification = (errors.largest() / unrest).max(0.1);
+        }
+        self.offer(errors, solution);
+    }
+
+    /// Keeps an answer if it is better than the best.
+    fn offer(&mut self, errors: Errors, solution: Solution) {
+        let is_better = |best: &(Errors, Solution)| errors.largest() < best.0.largest();
+        if self.best.as_ref().is_none_or(is_better) {
+            self.best = Some((errors, solution));
+        }
+    }
+
+    /// Whether the best answer is within the tolerance.
+    fn is_converged(&self) -> bool {
+        let is_within = |best: &(Errors, Solution)| best.0.largest() <= self.settings.tolerance;
+        self.best.as_ref().is_some_and(is_within)
+    }
+
+    /// Newton steps from here on; ADMM goes on from their end if they helped. How many times they went through the factors.
+    fn polish(
+        &mut self,
+        problem: &NodalProblem,
+        factor: &SystemFactor,
+        polish: &mut Polish,
+    ) -> usize {
+        let impulses = self.projection.impulses();
+        let (found, products) = polish.run(problem, factor, &impulses);
+        if let Some((errors, solution)) = found {
+            self.offer(errors, solution);
+        }
+        products
+    }
+
+    fn answer(&mut self, problem: &NodalProblem) -> Solution {
+        match self.best.take() {
+            Some((_, solution)) => solution,
+            None => Solution {
+                velocities: self.iterate.answer(problem, &self.nodes),
+                impulses: self.projection.impulses(),
+            },
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! The projection of velocities onto what contacts allow: Gauss-Seidel without a matrix (Daviet 2020, Alg. 1 and 3).
+//!
+//! The problem is W p = W (v − λ) + Bᵀ r, u = B p + k, with the law for every contact. W is diagonal, so a contact by itself
+//! is isotropic and solved by looking at three cases (5.2.2). Contacts are stored in the order in which they are visited, each with
+//! its stencil behind that of the one before: a sweep reads memory in one stream, but for p.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::WeightedNodes;
+use crate::problem::{NodalProblem, larger};
+use crate::solve::coloring::Coloring;
+
+/// Contacts that a thread takes at a time.
+const CHUNK: usize = 512;
+
+/// How many sweeps a contact sleeps.
+const SLEEP: u32 = 5;
+
+/// A contact, with what does not change while it is solved put together.
+#[derive(Clone, Debug)]
+struct Record {
+    normal: DVec3,
+    /// k, with the constant part of cohesion on a compliant contact.
+    kinematic: DVec3,
+    /// r̄ = s r̂ (m/s).
+    force: DVec3,
+    friction: f64,
+    /// s/(s + κ/h²): the part of the normal impulse that compliance leaves.
+    firmness: f64,
+    /// Where its stencil begins and ends.
+    start: u32,
+    end: u32,
+    /// Sweeps to sleep.
+    sleep: u32,
+}
+
+/// What of a contact is not needed in a sweep.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    /// s_c = Σ b²/w (1/kg).
+    scale: f64,
+    /// s h ξ n (m/s): what cohesion pulls.
+    cohesion: DVec3,
+}
+
+/// A node of a stencil.
+#[derive(Clone, Copy, Debug)]
+struct Weight {
+    /// Among the nodes that are touched.
+    place: u32,
+    /// b.
+    weight: f64,
+    /// γ = b/(s w).
+    share: f64,
+}
+
+/// Velocities that threads change side by side, never the same one in a stage.
+#[derive(Debug, Default)]
+struct Velocities(Vec<[AtomicU64; 3]>);
+
+impl Velocities {
+    fn get(&self, place: u32) -> DVec3 {
+        let entry =
+            |axis: usize| f64::from_bits(self.0[place as usize][axis].load(Ordering::Relaxed));
+        DVec3::new(entry(0), entry(1), entry(2))
+    }
+
+    fn set(&self, place: u32, velocity: DVec3) {
+        for (axis, number) in velocity.to_array().into_iter().enumerate() {
+            self.0[place as usize][axis].store(number.to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    /// Takes over other velocities.
+    fn copy_from(&mut self, velocities: &[DVec3]) {
+        self.0.resize_with(velocities.len(), Default::default);
+        for (place, velocity) in velocities.iter().enumerate() {
+            self.set(place as u32, *velocity);
+        }
+    }
+
+    /// Copies them out.
+    fn copy_to(&self, velocities: &mut [DVec3]) {
+        for (place, velocity) in velocities.iter_mut().enumerate() {
+            *velocity = self.get(place as u32);
+        }
+    }
+}
+
+/// All contacts of a problem, ready for sweeps.
+#[derive(Debug, Default)]
+pub struct Projection {
+    coloring: Coloring,
+    records: Vec<Record>,
+    scales: Vec<Scale>,
+    stencils: Vec<Weight>,
+    velocities: Velocities,
+}
+
+impl Projection {
+    /// The contacts of a problem, with r to begin with.
+    pub fn new(problem: &NodalProblem, nodes: &WeightedNodes, impulses: &[DVec3]) -> Self {
+        let mut projection = Self::default();
+        projection.pose(problem, nodes, impulses);
+        projection
+    }
+
+    /// Takes over the contacts of a problem, with r to begin with, in the memory that is there: new memory costs more than what is
+    /// done with it.
+    pub fn pose(&mut self, problem: &NodalProblem, nodes: &WeightedNodes, impulses: &[DVec3]) {
+        let contacts = &problem.contacts;
+        self.coloring = Coloring::new(contacts.len(), nodes.nodes.len(), |contact| {
+            let stencil = contacts.stencil(contact).iter();
+            stencil.map(|(node, _)| nodes.place(*node))
+        });
+        self.records.clear();
+        self.scales.clear();
+        self.stencils.clear();
+        self.records.reserve(contacts.len());
+        self.scales.reserve(contacts.len());
+        self.stencils.reserve(contacts.stencil_nodes());
+        let inverses: Vec<f64> = nodes.weights.iter().map(|weight| weight.recip()).collect();
+        for index in 0..contacts.len() {
+            let contact = self.coloring.order[index] as usize;
+            self.add(problem, nodes, &inverses, contact);
+        }
+        self.set_impulses(impulses);
+    }
+
+    /// Adds a contact behind the others; `inverses` are 1/w.
+    fn add(
+        &mut self,
+        problem: &NodalProblem,
+        nodes: &WeightedNodes,
+        inverses: &[f64],
+        contact: usize,
+    ) {
+        let (of, stencil) = (
+            &problem.contacts[contact],
+            problem.contacts.stencil(contact),
+        );
+        let start = self.stencils.len();
+        let mut scale = 0.0;
+        for (node, weight) in stencil {
+            let place = nodes.place(*node);
+            let moved = weight * inverses[place as usize];
+            scale += weight * moved;
+            self.stencils.push(Weight {
+                place,
+                weight: *weight,
+                share: moved,
+            });
+        }
+        for weight in &mut self.stencils[start..] {
+            weight.share /= scale;
+        }
+        let held = problem.step * of.cohesion;
+        let compliance = of.compliance / (problem.step * problem.step);
+        self.records.push(Record {
+            normal: of.normal,
+            kinematic: of.kinematic - of.normal * (compliance * held),
+            force: DVec3::ZERO,
+            friction: of.friction,
+            firmness: scale / (scale + compliance),
+            start: start as u32,
+            end: self.stencils.len() as u32,
+            sleep: 0,
+        });
+        self.scales.push(Scale {
+            scale,
+            cohesion: of.normal * (scale * held),
+        });
+    }
+
+    /// r of every contact, in their order (N s).
+    pub fn impulses(&self) -> Vec<DVec3> {
+        let mut impulses = vec![DVec3::ZERO; self.records.len()];
+        let of_contacts = self.records.iter().zip(&self.scales);
+        for (contact, (record, of)) in self.coloring.order.iter().zip(of_contacts) {
+            impulses[*contact as usize] = (record.force - of.cohesion) / of.scale;
+        }
+        impulses
+    }
+
+    /// Sets r of every contact.
+    pub fn set_impulses(&mut self, impulses: &[DVec3]) {
+        let of_contacts = self.records.iter_mut().zip(&self.scales);
+        for (contact, (record, of)) in self.coloring.order.iter().zip(of_contacts) {
+            record.force = impulses[*contact as usize] * of.scale + of.cohesion;
+        }
+    }
+
+    /// Adds W⁻¹ Bᵀ r to velocities of touched nodes.
+    pub fn push(&self, velocities: &mut [DVec3]) {
+        for (record, of) in self.records.iter().zip(&self.scales) {
+            let force = record.force - of.cohesion;
+            for weight in &self.stencils[record.start as usize..record.end as usize] {
+                velocities[weight.place as usize] += force * weight.share;
+            }
+        }
+    }
+
+    /// Projects velocities p = v − λ (Alg. 3): sweeps until no contact changes its velocity by more than `enough`, at most
+    /// `sweeps`. Contacts that change by less than `quiet` sleep for a while (6.3.3). Says by how much contacts changed in the
+    /// last sweep.
+    pub fn project(
+        &mut self,
+        velocities: &mut [DVec3],
+        sweeps: usize,
+        enough: f64,
+        quiet: f64,
+    ) -> f64 {
+        self.push(velocities);
+        self.set_velocities(velocities);
+        for record in &mut self.records {
+            record.sleep = 0;
+        }
+        let mut change = 0.0;
+        for _ in 0..sweeps {
+            change = self.sweep(quiet);
+            if change <= enough {
+                break;
+            }
+        }
+        self.velocities.copy_to(velocities);
+        change
+    }
+
+    /// What a contact takes in memory on average, and how much of it a sweep reads and writes (bytes).
+    pub fn bytes_per_contact(&self) -> [f64; 2] {
+        let contacts = self.records.len().max(1) as f64;
+        let stencils = (self.stencils.len() * size_of::<Weight>()) as f64 / contacts;
+        let beside = size_of::<Scale>() + size_of::<u32>();
+        // A record is read as a whole, and its force written back.
+        let swept = size_of::<Record>() + size_of::<DVec3>();
+        [
+            (size_of::<Record>() + beside) as f64 + stencils,
+            swept as f64 + stencils,
+        ]
+    }
+
+    /// Takes over velocities p of nodes with weights, for [`Projection::sweep`].
+    pub fn set_velocities(&mut self, velocities: &[DVec3]) {
+        self.velocities.copy_from(velocities);
+    }
+
+    /// Solves every contact that is awake once; the largest change of a relative velocity.
+    pub fn sweep(&mut self, quiet: f64) -> f64 {
+        let (stencils, velocities) = (&self.stencils[..], &self.velocities);
+        let (staged, rest) = self.records.split_at_mut(self.coloring.rest.start);
+        let mut largest = 0.0;
+        let mut staged = staged;
+        for stage in &self.coloring.stages {
+            let (of_stage, others) = staged.split_at_mut(stage.len());
+            let chunks = of_stage.par_chunks_mut(CHUNK);
+            let changes: Vec<f64> = chunks
+                .map(|records| sweep_in_order(records, stencils, velocities, quiet))
+                .collect();
+            largest = changes.into_iter().fold(largest, larger);
+            staged = others;
+        }
+        larger(largest, sweep_in_order(rest, stencils, velocities, quiet))
+    }
+}
+
+fn sweep_in_order(
+    records: &mut [Record],
+    stencils: &[Weight],
+    velocities: &Velocities,
+    quiet: f64,
+) -> f64 {
+    // Squares: a root for every contact would take a good part of the time.
+    let mut largest = 0.0f64;
+    for record in records {
+        if record.sleep > 0 {
+            record.sleep -= 1;
+            continue;
+        }
+        let stencil = &stencils[record.start as usize..record.end as usize];
+        let change = record.solve(stencil, velocities).length_squared();
+        if change < quiet * quiet {
+            record.sleep = SLEEP;
+        }
+        largest = larger(largest, change);
+    }
+    largest.sqrt()
+}
+
+impl Record {
+    /// Makes a contact satisfy the law, given all others (Alg. 1 and 5.2.2); how much its relative velocity changes by that.
+    #[inline]
+    fn solve(&mut self, stencil: &[Weight], velocities: &Velocities) -> DVec3 {
+        let velocity = stencil.iter().fold(self.kinematic, |sum, weight| {
+            sum + velocities.get(weight.place) * weight.weight
+        });
+        let free = velocity - self.force;
+        let approach = free.dot(self.normal);
+        let force = match approach < 0.0 {
+            true => {
+                let pressure = -approach * self.firmness;
+                let slip = free - self.normal * approach;
+                let (most, square) = (self.friction * pressure, slip.length_squared());
+                let hold = match square <= most * most {
+                    true => 1.0,
+                    false => most / square.sqrt(),
+                };
+                self.normal * pressure - slip * hold
+            }
+            false => DVec3::ZERO,
+        };
+        let change = force - self.force;
+        self.force = force;
+        for weight in stencil {
+            let moved = velocities.get(weight.place) + change * weight.share;
+            velocities.set(weight.place, moved);
+        }
+        change
+    }
+}

@@ -1,0 +1,87 @@
+//! How hard it is to move a node: the diagonal W (Daviet 2020, 6.2.6, and what holds where that stalls).
+
+use crate::problem::NodalProblem;
+use crate::symmetric::eigenvalues;
+
+use glam::{DMat3, DVec3};
+
+/// How the weights are chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Weights {
+    /// 1/(mobility of the node in its rigid body + 1/η), on nodes that may touch. η is the smallest eigenvalue of the node's block of
+    /// A: how hard it is to move against its neighbours.
+    Mobility,
+    /// max(σ η, min(β m, η)) on all nodes, as in the paper.
+    Paper {
+        /// σ; 0.001 in the paper.
+        sigma: f64,
+        /// β; 25 in the paper.
+        beta: f64,
+    },
+}
+
+/// Nodes with a weight, ascending.
+#[derive(Clone, Debug, Default)]
+pub struct WeightedNodes {
+    /// The nodes.
+    pub nodes: Vec<u32>,
+    /// w of each (kg).
+    pub weights: Vec<f64>,
+    /// Where each node is among them, for all nodes.
+    places: Vec<u32>,
+}
+
+impl WeightedNodes {
+    /// The nodes of a problem that get weights.
+    pub fn new(problem: &NodalProblem, weights: Weights) -> Self {
+        let all = problem.system.node_offset.len();
+        let nodes = match weights {
+            Weights::Mobility => problem.contacts.touched(),
+            Weights::Paper { .. } => (0..all as u32).collect(),
+        };
+        let mut places = vec![u32::MAX; all];
+        for (place, node) in nodes.iter().enumerate() {
+            places[*node as usize] = place as u32;
+        }
+        let weight = |node: &u32| weight_of(problem, weights, *node as usize);
+        Self {
+            weights: nodes.iter().map(weight).collect(),
+            nodes,
+            places,
+        }
+    }
+
+    /// Where a node is among them; it must be one of them.
+    #[inline]
+    pub fn place(&self, node: u32) -> u32 {
+        self.places[node as usize]
+    }
+
+    /// Where a node is among them, if it is.
+    pub fn find(&self, node: u32) -> Option<usize> {
+        let place = *self.places.get(node as usize)?;
+        (place != u32::MAX).then_some(place as usize)
+    }
+}
+
+fn weight_of(problem: &NodalProblem, weights: Weights, node: usize) -> f64 {
+    let mass = problem.masses[node];
+    let eta = smallest_eigenvalue(problem, node);
+    match weights {
+        Weights::Mobility => (problem.mobilities[node] + eta.recip()).recip(),
+        Weights::Paper { sigma, beta } => (sigma * eta).max((beta * mass).min(eta)),
+    }
+}
+
+/// η, of the directions in which the node can move; positive, whatever rounding makes of a stiff block.
+fn smallest_eigenvalue(problem: &NodalProblem, node: usize) -> f64 {
+    let block = problem.system.node_block(node);
+    let free = problem.system.free_part(node);
+    // What is held has a 1 there, which is no mass.
+    let large = block.x_axis.x.max(block.y_axis.y).max(block.z_axis.z);
+    let held = DMat3::from_diagonal((DVec3::ONE - free) * large);
+    let free = DMat3::from_diagonal(free);
+    eigenvalues(&(free * block * free + held))
+        .x
+        .max(f64::EPSILON * large)
+}
