@@ -4,6 +4,9 @@
 //! ([`block_sparse`]), factorized by a multifrontal Cholesky ([`cholesky`]) whose symbolic work
 //! ([`symbolic`]) and fill-reducing order ([`order`]) happen once per pattern, or a batch of rods ([`banded`]),
 //! four at a time ([`lanes`]).
+//!
+//! Problems come from the simulator, node by node ([`problem`]), or from files ([`file`](mod@file)), with general matrices
+//! ([`global`]) or in the impulses alone ([`delassus`]).
 
 pub mod banded;
 pub mod block_rows;
@@ -11,6 +14,8 @@ pub mod block_sparse;
 pub mod cholesky;
 pub mod delassus;
 pub mod dense_lu;
+pub mod file;
+pub mod global;
 pub mod lanes;
 pub mod law;
 pub mod mobility;

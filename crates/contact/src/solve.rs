@@ -7,6 +7,7 @@ pub mod condensed;
 pub mod gauss_seidel;
 pub mod gmres;
 pub mod robust;
+pub mod task;
 
 use glam::DVec3;
 

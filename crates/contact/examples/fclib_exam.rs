@@ -1,0 +1,71 @@
+//! Solves every FCLIB problem of a folder with every solver that takes them, to three tolerances. Prints a line of JSON each.
+//!
+//! Usage: `cargo run --release -p reefknot-contact --example fclib_exam -- DIR`
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use reefknot_contact::file::ProblemFile;
+use reefknot_contact::solve::task::{Grade, Solver, Task};
+
+const TOLERANCES: [f64; 3] = [1e-4, 1e-6, 1e-8];
+const ROUNDS: usize = 3;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = std::env::args().nth(1).ok_or("usage: fclib_exam DIR")?;
+    let files = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut files: Vec<PathBuf> = files.collect::<Result<_, _>>()?;
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "hdf5")
+    });
+    files.sort();
+    for path in files {
+        let problem = ProblemFile::from_bytes(&std::fs::read(&path)?)?;
+        for solver in [Solver::Robust, Solver::GaussSeidel] {
+            for tolerance in TOLERANCES {
+                examine(&path, &problem, solver, tolerance)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn examine(
+    path: &Path,
+    problem: &ProblemFile,
+    solver: Solver,
+    tolerance: f64,
+) -> Result<(), Box<dyn Error>> {
+    let mut least = f64::INFINITY;
+    for round in 0..ROUNDS {
+        let problem = problem.clone();
+        let began = Instant::now();
+        let mut task = Task::new(problem)?;
+        let (answer, outcome) = task.solve(solver, tolerance)?;
+        least = least.min(began.elapsed().as_secs_f64());
+        if round + 1 < ROUNDS {
+            continue;
+        }
+        let grade = task.grade(&answer);
+        let Grade::Relative {
+            natural_map_error,
+            scaled_error,
+        } = grade
+        else {
+            return Err("FCLIB problems have errors without units".into());
+        };
+        println!(
+            "{{\"problem\":{:?},\"solver\":{:?},\"tolerance\":{tolerance:e},\"contacts\":{},\"time_s\":{least:.6},\
+             \"iterations\":{},\"natural_map_error\":{natural_map_error:e},\"scaled_error\":{scaled_error:e},\
+             \"converged\":{}}}",
+            path.file_stem().unwrap_or_default().to_string_lossy(),
+            solver.name(),
+            task.contacts(),
+            outcome.iterations,
+            grade.is_within(tolerance),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,312 @@
+//! Captured problems: everything that a solver gets in a step, in a safetensors file.
+//!
+//! The file keeps what [`NodalProblem`] keeps, bit by bit: bodies of both kinds, couplings, what is held, contacts; and the
+//! tolerance and the warm start of the step. Lists of lists are stored flat with the ends of each list; patterns that bodies
+//! share are stored once, and shared again when read. `docs/problems.md` lists the arrays.
+
+mod bodies;
+
+use super::FileError;
+use super::tensors::{Reader, Writer};
+use crate::problem::{Contact, Contacts, NodalProblem};
+use crate::solve::Warm;
+use crate::system::{Coupling, System};
+
+const FORMAT: &str = "reefknot-problem";
+const VERSION: u32 = 1;
+
+/// A problem as a step posed it.
+#[derive(Clone, Debug, Default)]
+pub struct CapturedProblem {
+    /// What to solve.
+    pub problem: NodalProblem,
+    /// How large both errors may be (m).
+    pub tolerance: f64,
+    /// Where the solver began.
+    pub warm: Warm,
+}
+
+impl CapturedProblem {
+    /// The bytes of a file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut file = Writer::new(FORMAT, VERSION);
+        let problem = &self.problem;
+        file.numbers("step", &[1], &[problem.step]);
+        file.numbers("tolerance", &[1], &[self.tolerance]);
+        let lists = [
+            ("force", &problem.force),
+            ("masses", &problem.masses),
+            ("mobilities", &problem.mobilities),
+        ];
+        for (name, values) in lists {
+            file.numbers(name, &[values.len()], values);
+        }
+        let lengths: Vec<f64> = problem.arms.iter().map(|(_, length)| *length).collect();
+        file.integers("arm/dof", problem.arms.iter().map(|(dof, _)| *dof as u64));
+        file.numbers("arm/length", &[lengths.len()], &lengths);
+        write_system(&mut file, &problem.system);
+        write_contacts(&mut file, &problem.contacts);
+        let velocities = &self.warm.velocities;
+        file.numbers("warm/velocities", &[velocities.len()], velocities);
+        file.integers("warm/id", self.warm.impulses.iter().map(|(id, _)| *id));
+        file.vectors("warm/impulses", self.warm.impulses.iter().map(|(_, r)| *r));
+        file.finish()
+    }
+
+    /// Reads a file, and checks everything in it.
+    ///
+    /// # Errors
+    /// If the bytes are no such file, an array is missing or of another type or shape, or the problem makes no sense.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
+        let file = Reader::new(bytes)?;
+        let (format, version) = (file.text("format"), file.text("version"));
+        if format != Some(FORMAT) {
+            let reason = format!("holds no captured problem: its metadata has no format {FORMAT}");
+            return Err(FileError::new("the file", reason));
+        }
+        if version != Some(&VERSION.to_string()) {
+            let found = version.unwrap_or("none");
+            let reason = format!("has the version {found}, but this program reads {VERSION}");
+            return Err(FileError::new("the file", reason));
+        }
+        let problem = NodalProblem {
+            system: read_system(&file)?,
+            force: file.numbers("force", &[])?,
+            step: file.number("step")?,
+            masses: file.numbers("masses", &[])?,
+            mobilities: file.numbers("mobilities", &[])?,
+            arms: zip(
+                file.integers("arm/dof")?,
+                file.numbers("arm/length", &[])?,
+                "arm/dof",
+            )?,
+            contacts: read_contacts(&file)?,
+        };
+        let senseless = |error| FileError::new("the problem", format!("makes no sense: {error}"));
+        problem.check().map_err(senseless)?;
+        let tolerance = file.number("tolerance")?;
+        if tolerance <= 0.0 {
+            return Err(FileError::new("tolerance", "must be positive"));
+        }
+        let warm = read_warm(&file, problem.system.dofs())?;
+        Ok(Self {
+            problem,
+            tolerance,
+            warm,
+        })
+    }
+}
+
+fn read_warm(file: &Reader<'_>, dofs: usize) -> Result<Warm, FileError> {
+    let velocities = file.numbers("warm/velocities", &[])?;
+    if !velocities.is_empty() && velocities.len() != dofs {
+        let reason = format!(
+            "has {} entries, but there are {dofs} unknowns",
+            velocities.len()
+        );
+        return Err(FileError::new("warm/velocities", reason));
+    }
+    let ids = file.identifiers("warm/id")?;
+    if !ids.is_sorted_by(|one, other| one < other) {
+        return Err(FileError::new("warm/id", "must ascend"));
+    }
+    let impulses = zip(ids, file.vectors("warm/impulses")?, "warm/id")?;
+    Ok(Warm {
+        velocities,
+        impulses,
+    })
+}
+
+fn write_system(file: &mut Writer, system: &System) {
+    file.integers(
+        "node/offset",
+        system.node_offset.iter().map(|it| *it as u64),
+    );
+    bodies::write(file, system);
+    let cut = system
+        .cut()
+        .iter()
+        .enumerate()
+        .filter(|(_, is_cut)| **is_cut);
+    file.integers("cut", cut.map(|(dof, _)| dof as u64));
+    file.integers("merged", [u64::from(system.is_merged())]);
+    let couplings = system.couplings();
+    write_stencils(
+        file,
+        "coupling",
+        couplings.iter().map(|it| it.nodes.as_slice()),
+    );
+    file.blocks("coupling/block", couplings.iter().map(|it| it.block));
+}
+
+fn read_system(file: &Reader<'_>) -> Result<System, FileError> {
+    let offsets = file.integers("node/offset")?;
+    let system = System::new(bodies::read(file)?, offsets);
+    bodies::check_nodes(&system)?;
+    let dofs = system.dofs();
+    let is_merged = match file.integers("merged")?[..] {
+        [0] => false,
+        [1] => true,
+        _ => return Err(FileError::new("merged", "must be 0 or 1")),
+    };
+    let cut = file.integers("cut")?;
+    // Holding is what merges and cuts: without it there is no list of what is cut.
+    let mut is_cut = vec![
+        false;
+        if is_merged || !cut.is_empty() {
+            dofs
+        } else {
+            0
+        }
+    ];
+    for dof in cut {
+        match is_cut.get_mut(dof) {
+            Some(is_cut) => *is_cut = true,
+            None => {
+                return Err(FileError::new(
+                    "cut",
+                    format!("has {dof}, of {dofs} unknowns"),
+                ));
+            }
+        }
+    }
+    let nodes = system.node_offset.len();
+    let mut couplings = Vec::new();
+    let stencils = read_stencils(file, "coupling")?;
+    for (nodes_of, block) in zip(stencils, file.blocks("coupling/block")?, "coupling/end")? {
+        let mut known: Vec<u32> = nodes_of.iter().map(|(node, _)| *node).collect();
+        known.sort_unstable();
+        let is_outside = known.last().is_some_and(|last| *last as usize >= nodes);
+        if is_outside || known.windows(2).any(|pair| pair[0] == pair[1]) {
+            let place = couplings.len();
+            let reason = format!("has a node twice or beyond {nodes} in coupling {place}");
+            return Err(FileError::new("coupling/node", reason));
+        }
+        couplings.push(Coupling {
+            nodes: nodes_of,
+            block,
+        });
+    }
+    Ok(system.restore(couplings, is_merged, is_cut))
+}
+
+fn write_contacts(file: &mut Writer, contacts: &Contacts) {
+    file.integers("contact/id", contacts.iter().map(|it| it.id));
+    file.vectors("contact/normal", contacts.iter().map(|it| it.normal));
+    file.vectors("contact/kinematic", contacts.iter().map(|it| it.kinematic));
+    let of_each = |number: fn(&Contact) -> f64| contacts.iter().map(number).collect::<Vec<f64>>();
+    let lists = [
+        ("contact/friction", of_each(|it| it.friction)),
+        ("contact/cohesion", of_each(|it| it.cohesion)),
+        ("contact/compliance", of_each(|it| it.compliance)),
+    ];
+    for (name, values) in lists {
+        file.numbers(name, &[values.len()], &values);
+    }
+    write_stencils(
+        file,
+        "contact",
+        (0..contacts.len()).map(|it| contacts.stencil(it)),
+    );
+}
+
+fn read_contacts(file: &Reader<'_>) -> Result<Contacts, FileError> {
+    let ids = file.identifiers("contact/id")?;
+    let [normals, kinematics] = ["contact/normal", "contact/kinematic"].map(|it| file.vectors(it));
+    let (normals, kinematics) = (normals?, kinematics?);
+    let friction = file.numbers("contact/friction", &[])?;
+    let cohesion = file.numbers("contact/cohesion", &[])?;
+    let compliance = file.numbers("contact/compliance", &[])?;
+    let stencils = read_stencils(file, "contact")?;
+    let lengths = [
+        ("contact/normal", normals.len()),
+        ("contact/kinematic", kinematics.len()),
+        ("contact/friction", friction.len()),
+        ("contact/cohesion", cohesion.len()),
+        ("contact/compliance", compliance.len()),
+        ("contact/end", stencils.len()),
+    ];
+    for (name, length) in lengths {
+        same_length(name, length, ids.len())?;
+    }
+    let mut contacts = Contacts::new();
+    for (index, stencil) in stencils.into_iter().enumerate() {
+        let contact = Contact {
+            id: ids[index],
+            normal: normals[index],
+            kinematic: kinematics[index],
+            friction: friction[index],
+            cohesion: cohesion[index],
+            compliance: compliance[index],
+        };
+        contacts.push(contact, stencil);
+    }
+    Ok(contacts)
+}
+
+/// Nodes with weights, list after list.
+fn write_stencils<'a>(
+    file: &mut Writer,
+    of: &str,
+    stencils: impl Iterator<Item = &'a [(u32, f64)]>,
+) {
+    let (mut ends, mut all) = (Vec::new(), Vec::new());
+    for stencil in stencils {
+        all.extend_from_slice(stencil);
+        ends.push(all.len() as u64);
+    }
+    let weights: Vec<f64> = all.iter().map(|(_, weight)| *weight).collect();
+    file.integers(&format!("{of}/end"), ends);
+    file.integers(
+        &format!("{of}/node"),
+        all.iter().map(|(node, _)| u64::from(*node)),
+    );
+    file.numbers(&format!("{of}/weight"), &[weights.len()], &weights);
+}
+
+fn read_stencils(file: &Reader<'_>, of: &str) -> Result<Vec<Vec<(u32, f64)>>, FileError> {
+    let [ends_name, nodes_name] = ["end", "node"].map(|it| format!("{of}/{it}"));
+    let ends = file.integers(&ends_name)?;
+    let nodes = file.integers(&nodes_name)?.into_iter().map(u32::try_from);
+    let nodes: Vec<u32> = nodes
+        .collect::<Result<_, _>>()
+        .map_err(|_| FileError::new(&nodes_name, "has an entry that is too large"))?;
+    let all = zip(
+        nodes,
+        file.numbers(&format!("{of}/weight"), &[])?,
+        &nodes_name,
+    )?;
+    let mut stencils = Vec::with_capacity(ends.len());
+    let mut begin = 0;
+    for end in &ends {
+        let Some(stencil) = all.get(begin..*end) else {
+            return Err(FileError::new(
+                &ends_name,
+                "must ascend within the list of nodes",
+            ));
+        };
+        stencils.push(stencil.to_vec());
+        begin = *end;
+    }
+    same_length(&nodes_name, all.len(), begin)?;
+    Ok(stencils)
+}
+
+/// Two lists of the same length as one.
+fn zip<A, B>(one: Vec<A>, other: Vec<B>, name: &str) -> Result<Vec<(A, B)>, FileError> {
+    same_length(name, one.len(), other.len())?;
+    Ok(one.into_iter().zip(other).collect())
+}
+
+fn same_length(name: &str, found: usize, wanted: usize) -> Result<(), FileError> {
+    match found == wanted {
+        true => Ok(()),
+        false => Err(FileError::new(
+            name,
+            format!("has {found} entries, but {wanted} are needed"),
+        )),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
