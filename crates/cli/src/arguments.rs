@@ -56,6 +56,11 @@ pub(crate) enum Command {
     /// Write the animation of a run as files for other programs
     #[command(after_help = "Example: reefknot export runs/flag --to vtk")]
     Export(ExportArguments),
+    /// Solve a stored contact problem, or grade an answer to it
+    #[command(
+        after_help = "Example: reefknot solve problem.hdf5 --tol 1e-8 --write answer.safetensors\n         reefknot solve problem.hdf5 --grade answer.safetensors"
+    )]
+    Solve(SolveArguments),
 }
 
 #[derive(Debug, Args)]
@@ -135,6 +140,44 @@ pub(crate) enum UpAxis {
     Z,
     /// As in many animation programs
     Y,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SolveArguments {
+    /// An FCLIB file (HDF5) or a captured problem (safetensors)
+    pub(crate) problem: PathBuf,
+    /// robust, gauss-seidel or, for captured problems, admm
+    #[arg(long, value_name = "S", default_value = "robust")]
+    pub(crate) solver: String,
+    /// What both errors may be: a ratio for FCLIB, metres for captured problems [default: 1e-6; what the problem was captured with]
+    #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
+    pub(crate) tol: Option<f64>,
+    /// Store the answer (r, u, v) as safetensors
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    /// Do not solve, but grade the answer in this file: r, and v if it is there
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["solver", "write"])]
+    pub(crate) grade: Option<PathBuf>,
+    /// Store the problem as an FCLIB file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to_fclib: Option<PathBuf>,
+    /// Number of threads; the result does not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub(crate) threads: Option<u64>,
+    /// Print a summary as the last line
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) summary: Option<SummaryFormat>,
+    /// Print nothing but errors and the summary
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// Reads a number above 0.
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("a number above 0 is needed, such as 1e-6".to_owned()),
+    }
 }
 
 /// Reads "10 min", "90 s" or seconds.

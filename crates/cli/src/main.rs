@@ -4,6 +4,7 @@ mod arguments;
 mod export;
 mod progress;
 mod run;
+mod solve;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         }
         Command::Check { what, quick, sets } => check(&what, quick, sets),
         Command::Export(arguments) => export::export(&arguments),
+        Command::Solve(arguments) => solve::solve(&arguments),
     };
     match result {
         Ok(code) => ExitCode::from(code),
@@ -72,6 +74,16 @@ fn main() -> ExitCode {
 /// Prints a line, unless nobody listens any more.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// As many threads as were asked for, or as there are cores.
+pub(crate) fn thread_pool(threads: Option<u64>) -> Result<rayon::ThreadPool, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.map_or(cores, |threads| threads as usize);
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Failure::refused(format!("cannot start {threads} threads: {error}")))
 }
 
 /// Reads a scene from a file, or one of the shipped ones.

@@ -10,7 +10,7 @@ use reefknot::run::{Build, Ending, Outcome, RunError, RunOptions, Stop, Watcher}
 
 use crate::arguments::{RunArguments, SummaryFormat};
 use crate::progress::{Terminal, clock};
-use crate::{FAILED, Failure, load_scene, say};
+use crate::{FAILED, Failure, load_scene, say, thread_pool};
 
 /// Stopped by SIGTERM or the time limit, with a checkpoint.
 const STOPPED: u8 = 75;
@@ -20,12 +20,8 @@ const INTERRUPTED: u8 = 130;
 const MOST_NOTES: usize = 6;
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = arguments.threads.map_or(cores, |threads| threads as usize);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| Failure::refused(format!("cannot start {threads} threads: {error}")))?;
+    let pool = thread_pool(arguments.threads)?;
+    let threads = pool.current_num_threads();
     let mut terminal = Terminal::new(arguments.quiet)
         .map_err(|error| Failure::refused(format!("cannot listen to signals: {error}")))?;
     let mut sets = arguments.sets.clone();

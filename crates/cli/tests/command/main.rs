@@ -23,4 +23,6 @@ mod objects;
 #[cfg(test)]
 mod output;
 #[cfg(test)]
+mod solve;
+#[cfg(test)]
 mod stops;
