@@ -16,6 +16,8 @@ use glam::{DMat3, DVec3};
 
 pub use contact::solve_contact;
 
+use crate::symmetric::outer;
+
 mod contact;
 mod fischer_burmeister;
 #[cfg(test)]
@@ -108,11 +110,6 @@ pub fn project_derivative(mu: f64, x: DVec3) -> DMat3 {
                 + shrink * outer(DVec3::new(0.0, -z, y), DVec3::new(0.0, -z, y))
         }
     }
-}
-
-/// a bᵀ.
-fn outer(a: DVec3, b: DVec3) -> DMat3 {
-    DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 
 /// ũ = u + mu ‖u_T‖ n, De Saxcé's change of variable, in local axes; `mu` finite.

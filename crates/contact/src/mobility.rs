@@ -5,6 +5,8 @@
 
 use glam::{DMat3, DVec3};
 
+use crate::symmetric::outer;
+
 /// How much a unit impulse at each node of a body moves it (1/kg) if the body moves rigidly, averaged over the directions:
 /// a third of the trace of 1/M − \[a\] J⁻¹ \[a\], where \[a\] is the cross product with a, the way from the centre of mass.
 ///
@@ -19,7 +21,7 @@ pub fn rigid(masses: &[f64], positions: &[DVec3]) -> Vec<f64> {
     let inertia = nodes().fold(DMat3::ZERO, |sum, (m, x)| {
         let arm = *x - centre;
         let square = DMat3::from_diagonal(DVec3::splat(arm.length_squared()));
-        sum + (square - outer(arm)) * *m
+        sum + (square - outer(arm, arm)) * *m
     });
     // Nodes on a line do not turn about it: the arm has nothing there, whatever is added to J.
     let trace = inertia.x_axis.x + inertia.y_axis.y + inertia.z_axis.z;
@@ -36,11 +38,6 @@ pub fn rigid(masses: &[f64], positions: &[DVec3]) -> Vec<f64> {
         mass.recip() + (turn(DVec3::X) + turn(DVec3::Y) + turn(DVec3::Z)) / 3.0
     };
     positions.iter().map(of_node).collect()
-}
-
-/// a aᵀ.
-fn outer(a: DVec3) -> DMat3 {
-    DMat3::from_cols(a * a.x, a * a.y, a * a.z)
 }
 
 #[cfg(test)]

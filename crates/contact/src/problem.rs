@@ -18,7 +18,7 @@ pub use contacts::{Contact, Contacts};
 pub(crate) use errors::larger;
 pub use errors::{Errors, stopping_tolerance};
 
-use crate::system::{Sets, System};
+use crate::system::{Sets, System, SystemFactor};
 
 /// A frictional contact problem in velocities and impulses.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +77,14 @@ impl NodalProblem {
                 (DVec3::from_slice(&force[offset..]) + push).write_to_slice(&mut force[offset..]);
             }
         }
+    }
+
+    /// v = A⁻¹ (f + Bᵀ r): the motion that impulses make. `factor` is that of A.
+    pub fn velocities(&self, factor: &SystemFactor, impulses: &[DVec3]) -> Vec<f64> {
+        let mut velocities = self.force.clone();
+        self.add_impulses(impulses, &mut velocities);
+        factor.solve_in_place(&self.system, &mut velocities);
+        velocities
     }
 
     /// The group of every contact, and how many groups there are: contacts of different groups share nothing that moves.

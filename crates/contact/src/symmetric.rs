@@ -1,6 +1,11 @@
-//! Eigenvalues of symmetric 3×3 matrices.
+//! Outer products, eigenvalues and norms of 3×3 matrices.
 
 use glam::{DMat3, DVec3};
+
+/// a bᵀ.
+pub(crate) fn outer(a: DVec3, b: DVec3) -> DMat3 {
+    DMat3::from_cols(a * b.x, a * b.y, a * b.z)
+}
 
 /// The eigenvalues of a symmetric matrix, ascending: the trigonometric solution of its characteristic equation. The error is
 /// of the size of rounding in the largest one.

@@ -185,9 +185,7 @@ impl Inverses {
         }
         // What the problem does without the impulses r̂; cohesion pulls all the time.
         let held = Self::held(problem);
-        let mut velocities = problem.force.clone();
-        problem.add_impulses(&held, &mut velocities);
-        factor.solve_in_place(&problem.system, &mut velocities);
+        let velocities = problem.velocities(factor, &held);
         let free = (0..contacts.len()).map(|index| {
             let velocity = problem.relative_velocity(index, &velocities);
             let (velocity, _) = problem.law_pair(index, velocity, held[index]);
@@ -224,11 +222,8 @@ pub fn to_solution(problem: &NodalProblem, factor: &SystemFactor, impulses: &[DV
         law::basis(problem.contacts[index].normal) * *impulse + held[index]
     };
     let impulses: Vec<DVec3> = impulses.iter().enumerate().map(of).collect();
-    let mut velocities = problem.force.clone();
-    problem.add_impulses(&impulses, &mut velocities);
-    factor.solve_in_place(&problem.system, &mut velocities);
     Solution {
-        velocities,
+        velocities: problem.velocities(factor, &impulses),
         impulses,
     }
 }

@@ -32,13 +32,6 @@ fn solved(world: World, steps: usize) -> (NodalProblem, Solution, SystemFactor) 
     (last.problem, solution, factor)
 }
 
-fn velocities_of(problem: &NodalProblem, factor: &SystemFactor, impulses: &[DVec3]) -> Vec<f64> {
-    let mut velocities = problem.force.clone();
-    problem.add_impulses(impulses, &mut velocities);
-    factor.solve_in_place(&problem.system, &mut velocities);
-    velocities
-}
-
 /// Each mistake in turn, with v as it was and with the v that the wrong impulses give: both must be found out.
 fn find_all_mistakes(young: f64) {
     let world = samples::cube(young, 3, 0.4, 0.2);
@@ -79,7 +72,7 @@ fn find_all_mistakes(young: f64) {
     for (what, impulses) in mistakes {
         let stays = error(&solution.velocities, &impulses);
         assert!(stays > tolerance, "{what}: {stays} m");
-        let follows = error(&velocities_of(&problem, &factor, &impulses), &impulses);
+        let follows = error(&problem.velocities(&factor, &impulses), &impulses);
         assert!(follows > tolerance, "{what}, followed: {follows} m");
     }
     // Without gravity: the answer of another problem.

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::block_sparse::{BlockPattern, BlockSparse};
 use crate::lanes::LANES;
+use crate::symmetric::outer;
 use crate::system::Matrix;
 
 /// ½ k (Σ_j d_j · x_j)².
@@ -128,9 +129,4 @@ pub(super) fn scale(matrix: &mut Matrix, factor: f64, lengths: &[f64]) {
             });
         }
     }
-}
-
-/// a bᵀ.
-fn outer(a: DVec3, b: DVec3) -> DMat3 {
-    DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }

@@ -68,9 +68,7 @@ pub(crate) fn solve(problem: &NodalProblem, warm: &Warm, tolerance: f64) -> Solu
     for sweep in 0..=MOST_SWEEPS {
         if sweep == MOST_SWEEPS || sweep % 1000 == 0 || sweep.is_power_of_two() {
             let real: Vec<DVec3> = (0..count).map(|c| impulses[c] - held(c)).collect();
-            let mut velocities = problem.force.clone();
-            problem.add_impulses(&real, &mut velocities);
-            factor.solve_in_place(&problem.system, &mut velocities);
+            let velocities = problem.velocities(&factor, &real);
             let errors = problem.errors(&factor, &velocities, &real);
             if errors.largest() < tolerance {
                 return Solution {

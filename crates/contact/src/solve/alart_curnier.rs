@@ -2,6 +2,8 @@
 
 use glam::{DMat3, DVec3};
 
+use crate::symmetric::outer;
+
 /// The function at a contact and its derivatives: dF = `by_impulse` dr + `by_velocity` du.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AlartCurnier {
@@ -46,11 +48,6 @@ impl AlartCurnier {
             by_velocity: (on_edge + outer(DVec3::X, DVec3::X)) * rho,
         }
     }
-}
-
-/// a bᵀ.
-fn outer(a: DVec3, b: DVec3) -> DMat3 {
-    DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::file::fclib::FclibProblem;
 use crate::file::problem::CapturedProblem;
 use crate::file::solution::{Answer, Claim};
 use crate::global::{GlobalError, GlobalProblem, MassFactor};
-use crate::problem::{Errors, NodalProblem, Solution};
+use crate::problem::{Errors, Solution};
 use crate::system::{SystemFactor, SystemFactorError};
 
 /// A solver that `reefknot solve` offers.
@@ -227,7 +227,7 @@ impl Task {
                 (Some(velocities), relative)
             }
             Self::Captured { captured, factor } => {
-                let own = || velocities(&captured.problem, factor, &impulses);
+                let own = || captured.problem.velocities(factor, &impulses);
                 let velocities = claim.velocities.unwrap_or_else(own);
                 let relative = captured.problem.relative_velocities(&velocities);
                 (Some(velocities), relative)
@@ -325,14 +325,6 @@ fn solve_captured(
             admm.solve(problem, factor, warm, &mut Unrefined)
         }
     }
-}
-
-/// v = A⁻¹(f + Bᵀ r).
-fn velocities(problem: &NodalProblem, factor: &SystemFactor, impulses: &[DVec3]) -> Vec<f64> {
-    let mut velocities = problem.force.clone();
-    problem.add_impulses(impulses, &mut velocities);
-    factor.solve_in_place(&problem.system, &mut velocities);
-    velocities
 }
 
 #[cfg(test)]

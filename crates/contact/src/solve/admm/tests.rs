@@ -348,9 +348,7 @@ fn a_single_contact_is_solved_as_by_trying_all_directions() {
                 .flat_map(|x| steps().flat_map(move |y| steps().map(move |z| DVec3::new(x, y, z))))
             {
                 let impulse = [around + offset];
-                let mut velocities = of.problem.force.clone();
-                of.problem.add_impulses(&impulse, &mut velocities);
-                factor.solve_in_place(&of.problem.system, &mut velocities);
+                let velocities = of.problem.velocities(&factor, &impulse);
                 let error = of.problem.contact_error(&velocities, &impulse);
                 if error < least.0 {
                     least = (error, impulse[0]);

@@ -5,6 +5,8 @@
 
 use glam::{DMat3, DVec2, DVec3};
 
+use crate::symmetric::outer;
+
 /// Slopes of the root stay as far from −1 and 1: what they make of it must be invertible.
 pub(super) const CLIP: f64 = 1e-10;
 
@@ -62,7 +64,6 @@ impl Root {
         let (mean, half) = (0.5 * (plus + minus), 0.5 * (plus - minus));
         let d = self.axis;
         let side = DVec3::new(0.0, -d.z, d.y);
-        let outer = |a: DVec3, b: DVec3| DMat3::from_cols(a * b.x, a * b.y, a * b.z);
         (outer(DVec3::X, DVec3::X) + outer(d, d)) * mean
             + (outer(DVec3::X, d) + outer(d, DVec3::X)) * half
             + outer(side, side) * across

@@ -4,6 +4,7 @@ use super::newton::Newton;
 use super::splitting::Splitting;
 use super::*;
 use crate::block_rows::BlockRows;
+use crate::symmetric::outer;
 use glam::DMat3;
 
 /// Numbers in [−1, 1), always the same.
@@ -38,7 +39,6 @@ fn hyperstatic(seed: u64, contacts: usize, freedoms: usize, friction: f64) -> De
             row
         })
         .collect();
-    let outer = |a: DVec3, b: DVec3| DMat3::from_cols(a * b.x, a * b.y, a * b.z);
     let pairs = (0..contacts).flat_map(|i| (0..contacts).map(move |j| (i, j)));
     let entries = pairs.map(|(i, j)| {
         let block = rows
