@@ -75,7 +75,8 @@ pub enum SolveError {
 
 /// Changes a problem while it is solved: normals, weights, k, contacts (never removing one that carries a force), matrices.
 pub trait Refine {
-    /// Looks at velocities that the solver has come to, changes the problem, and says what changed.
+    /// Looks at velocities that the solver has come to, changes the problem, and says what changed. Called every few iterations,
+    /// and for every answer before it counts.
     fn refine(&mut self, problem: &mut NodalProblem, velocities: &[f64]) -> Refined;
 }
 

@@ -133,12 +133,14 @@ impl Admm {
             if !run.is_converged() && polish.is_due(iteration) {
                 outcome.products += run.polish(problem, factor, &mut polish);
             }
-            outcome.is_converged = run.is_converged();
+            // An answer counts if nothing changes when it is looked at.
+            let is_converged = run.is_converged();
+            let is_time = iteration % self.settings.refine_every.max(1) == 0;
+            let is_changed =
+                (is_converged || is_time) && run.refine(problem, factor, &mut weighted, refine)?;
+            outcome.is_converged = is_converged && !is_changed;
             if outcome.is_converged {
                 break;
-            }
-            if iteration % self.settings.refine_every.max(1) == 0 {
-                run.refine(problem, factor, &mut weighted, refine)?;
             }
         }
         self.weighted = Some(weighted);
@@ -228,19 +230,19 @@ impl Run {
         self.iterate.place(problem, &self.nodes, &self.projection);
     }
 
-    /// Lets the caller change contacts and matrices, and takes over what changed.
+    /// Lets the caller change contacts and matrices, and takes over what changed; whether anything did.
     fn refine(
         &mut self,
         problem: &mut NodalProblem,
         factor: &mut SystemFactor,
         weighted: &mut Weighted,
         refine: &mut dyn Refine,
-    ) -> Result<(), SolveError> {
+    ) -> Result<bool, SolveError> {
         let velocities = self.iterate.answer(problem, &self.nodes);
         let known = Warm::from_solution(problem, Vec::new(), &self.projection.impulses());
         let refined = refine.refine(problem, &velocities);
         if refined.is_nothing() {
-            return Ok(());
+            return Ok(false);
         }
         factor.factorize_some(&problem.system, |body| refined.bodies.contains(&body))?;
         let before = std::mem::take(&mut self.nodes);
@@ -250,7 +252,8 @@ impl Run {
         let others = changed_bodies(problem, &before, &self.nodes);
         let is_changed =
             |body: usize| refined.bodies.contains(&body) || others.binary_search(&body).is_ok();
-        weighted.weigh(problem, &self.nodes, is_changed)
+        weighted.weigh(problem, &self.nodes, is_changed)?;
+        Ok(true)
     }
 
     /// Takes over the contacts of the problem, with r.

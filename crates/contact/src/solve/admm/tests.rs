@@ -231,6 +231,34 @@ fn contacts_that_come_late_are_met_all_the_same() {
     assert!(apart < 1e-7, "{apart} m");
 }
 
+#[test]
+fn an_answer_is_looked_at_before_it_counts() {
+    let captured = capture(samples::cube(1e6, 2, 0.4, 0.2), 0.01, 6);
+    let of = captured.last().unwrap();
+    let mut problem = of.problem.clone();
+    let all = problem.contacts.clone();
+    problem.contacts = Contacts::new();
+    // The first answer knows no contacts; it is looked at long before it would be time.
+    let mut late = Late {
+        contacts: all,
+        calls: 2,
+    };
+    let mut factor = factorized(&problem);
+    let settings = Settings {
+        refine_every: 1000,
+        ..Settings::new(1e-8)
+    };
+    let mut solver = Admm::new(settings);
+    let (solution, outcome) = solver
+        .solve(&mut problem, &mut factor, &of.warm, &mut late)
+        .unwrap();
+    assert!(outcome.is_converged && late.calls == 4, "{outcome:?}");
+    let errors = of
+        .problem
+        .errors(&factor, &solution.velocities, &solution.impulses);
+    assert!(errors.largest() <= 1e-8, "{errors:?}");
+}
+
 /// Makes the first body twice as heavy at the first call.
 struct Heavier(bool);
 
