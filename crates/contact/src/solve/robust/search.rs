@@ -57,7 +57,7 @@ const SHARPEST: f64 = 1e-12;
 const KICKED: f64 = 0.3;
 
 /// Floating-point operations at most, less than a minute: large problems have fewer rounds.
-const WORK: f64 = 2e11;
+const WORK: f64 = 4e11;
 
 /// A search with its best impulses so far.
 pub(super) struct Search<'a> {
