@@ -162,11 +162,11 @@ pub fn solve_isotropic(normal: DVec3, mu: f64, scale: f64, compliance: f64, free
     }
     let pressure = -approach / (scale + compliance);
     let slip = free - approach * normal;
-    let speed = slip.length();
-    let friction = if speed <= mu * scale * pressure {
-        slip / -scale
-    } else {
-        slip * (-mu * pressure / speed)
+    let (most, speed_squared) = (mu * pressure, slip.length_squared());
+    // Squares: the contacts that stick need no root.
+    let hold = match speed_squared <= (most * scale) * (most * scale) {
+        true => scale.recip(),
+        false => most / speed_squared.sqrt(),
     };
-    pressure * normal + friction
+    pressure * normal - slip * hold
 }

@@ -10,6 +10,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::WeightedNodes;
+use crate::law;
 use crate::problem::{NodalProblem, larger};
 use crate::solve::coloring::Coloring;
 
@@ -28,8 +29,8 @@ struct Record {
     /// r̄ = s r̂ (m/s).
     force: DVec3,
     friction: f64,
-    /// s/(s + κ/h²): the part of the normal impulse that compliance leaves.
-    firmness: f64,
+    /// κ/(s h²).
+    compliance: f64,
     /// Where its stencil begins and ends.
     start: u32,
     end: u32,
@@ -164,7 +165,7 @@ impl Projection {
             kinematic: of.kinematic - of.normal * (compliance * held),
             force: DVec3::ZERO,
             friction: of.friction,
-            firmness: scale / (scale + compliance),
+            compliance: compliance / scale,
             start: start as u32,
             end: self.stencils.len() as u32,
             sleep: 0,
@@ -290,27 +291,14 @@ fn sweep_in_order(
 }
 
 impl Record {
-    /// Makes a contact satisfy the law, given all others (Alg. 1 and 5.2.2); how much its relative velocity changes by that.
+    /// Makes a contact satisfy the law, given all others (Alg. 1; in r̄ = s r, s is 1); how much its relative velocity changes by that.
     #[inline]
     fn solve(&mut self, stencil: &[Weight], velocities: &Velocities) -> DVec3 {
         let velocity = stencil.iter().fold(self.kinematic, |sum, weight| {
             sum + velocities.get(weight.place) * weight.weight
         });
         let free = velocity - self.force;
-        let approach = free.dot(self.normal);
-        let force = match approach < 0.0 {
-            true => {
-                let pressure = -approach * self.firmness;
-                let slip = free - self.normal * approach;
-                let (most, square) = (self.friction * pressure, slip.length_squared());
-                let hold = match square <= most * most {
-                    true => 1.0,
-                    false => most / square.sqrt(),
-                };
-                self.normal * pressure - slip * hold
-            }
-            false => DVec3::ZERO,
-        };
+        let force = law::solve_isotropic(self.normal, self.friction, 1.0, self.compliance, free);
         let change = force - self.force;
         self.force = force;
         for weight in stencil {
