@@ -8,6 +8,7 @@ use std::time::Instant;
 use glam::{DMat3, DVec3};
 use reefknot_contact::block_rows::BlockRows;
 use reefknot_contact::delassus::{DelassusError, DelassusProblem};
+use reefknot_contact::numbers::Numbers;
 use reefknot_contact::solve::{Outcome, gauss_seidel, robust};
 
 type Result<T> = std::result::Result<T, DelassusError>;
@@ -84,23 +85,6 @@ struct Touch {
     normal: DVec3,
 }
 
-/// Numbers in [−1, 1), always the same.
-struct Noise(u64);
-
-impl Noise {
-    fn next(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    fn vector(&mut self) -> DVec3 {
-        DVec3::new(self.next(), self.next(), self.next())
-    }
-}
-
 /// W = Hᵀ M⁻¹ H and q = Hᵀ (v + h g).
 fn delassus(bodies: &[Body], touches: &[Touch], friction: f64) -> Result<DelassusProblem> {
     const STEP: f64 = 5e-3;
@@ -154,7 +138,7 @@ fn delassus(bodies: &[Body], touches: &[Touch], friction: f64) -> Result<Delassu
 type Cell = (DVec3, DVec3);
 
 /// The body of a box, with a little velocity.
-fn cuboid(cell: Cell, noise: &mut Noise) -> Body {
+fn cuboid(cell: Cell, numbers: &mut Numbers) -> Body {
     let mass = 600.0 * cell.1.element_product();
     let squares = cell.1 * cell.1;
     let sums = DVec3::splat(squares.element_sum()) - squares;
@@ -162,8 +146,8 @@ fn cuboid(cell: Cell, noise: &mut Noise) -> Body {
         centre: cell.0,
         mass,
         inertia: sums * (mass / 12.0),
-        velocity: noise.vector() * 0.01,
-        spin: noise.vector() * 0.01,
+        velocity: numbers.vector() * 0.01,
+        spin: numbers.vector() * 0.01,
     }
 }
 
@@ -189,13 +173,13 @@ fn corners(below: Option<Cell>, above: Cell) -> Vec<DVec3> {
 
 /// Layers of boxes, each on the one before.
 fn stack(layers: &[Vec<Cell>], friction: f64) -> Result<DelassusProblem> {
-    let mut noise = Noise(7);
+    let mut numbers = Numbers(7);
     let (mut bodies, mut touches) = (Vec::new(), Vec::new());
     let mut first_below = 0;
     for (level, layer) in layers.iter().enumerate() {
         let first = bodies.len();
         for (index, cell) in layer.iter().enumerate() {
-            bodies.push(cuboid(*cell, &mut noise));
+            bodies.push(cuboid(*cell, &mut numbers));
             let above = first + index;
             let mut add = |below: Option<usize>, points: Vec<DVec3>| {
                 touches.extend(points.into_iter().map(|point| Touch {
@@ -252,13 +236,13 @@ fn tower(contacts: usize, friction: f64) -> Result<DelassusProblem> {
 const RADIUS: f64 = 0.05;
 
 /// Balls on the ground: a lattice, shaken, and pushed apart and down a few times.
-fn packing(side: usize, noise: &mut Noise) -> Vec<DVec3> {
+fn packing(side: usize, numbers: &mut Numbers) -> Vec<DVec3> {
     let cell = 1.95 * RADIUS;
     let cells = (0..side.pow(3)).map(|k| [k % side, k / side % side, k / side / side]);
     let mut centres: Vec<DVec3> = cells
         .map(|k| {
             let place = DVec3::from_array(k.map(|k| k as f64 + 0.5)) * cell;
-            place + noise.vector() * (0.3 * RADIUS)
+            place + numbers.vector() * (0.3 * RADIUS)
         })
         .collect();
     for _ in 0..30 {
@@ -282,15 +266,15 @@ fn packing(side: usize, noise: &mut Noise) -> Vec<DVec3> {
 fn heap(contacts: usize, friction: f64) -> Result<DelassusProblem> {
     const GAP: f64 = 0.02 * RADIUS;
     const MASS: f64 = 4.0;
-    let mut noise = Noise(11);
+    let mut numbers = Numbers(11);
     let side = ((contacts as f64 / 4.5).cbrt().ceil() as usize).max(2);
-    let centres = packing(side, &mut noise);
+    let centres = packing(side, &mut numbers);
     let ball = |centre: &DVec3| Body {
         centre: *centre,
         mass: MASS,
         inertia: DVec3::splat(0.4 * MASS * RADIUS * RADIUS),
-        velocity: noise.vector() * 0.05,
-        spin: noise.vector() * 0.05,
+        velocity: numbers.vector() * 0.05,
+        spin: numbers.vector() * 0.05,
     };
     let bodies: Vec<Body> = centres.iter().map(ball).collect();
     let mut touches = Vec::new();

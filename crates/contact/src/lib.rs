@@ -19,6 +19,7 @@ pub mod global;
 pub mod lanes;
 pub mod law;
 pub mod mobility;
+pub mod numbers;
 pub mod order;
 pub mod problem;
 pub mod samples;

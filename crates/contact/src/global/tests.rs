@@ -7,31 +7,21 @@ use proptest::prelude::*;
 use super::*;
 use crate::delassus::nodal::{Inverses, to_solution};
 use crate::file::problem::tests::captured;
+use crate::numbers::Numbers;
 use crate::system::SystemFactor;
-
-/// Numbers in [−1, 1] that depend on the seed.
-fn numbers(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed | 1;
-    move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-}
 
 /// Bodies of some sizes, unsymmetric, with contacts that each reach five unknowns anywhere.
 fn random(sizes: &[usize], contacts: usize, seed: u64) -> GlobalProblem {
-    let mut number = numbers(seed);
+    let mut numbers = Numbers(seed);
     let unknowns: usize = sizes.iter().sum();
     let mut mass = Vec::new();
     let mut first = 0;
     for size in sizes {
         for row in first..first + size {
             // Up to four neighbours of less than 1 each.
-            mass.push((row as u32, row as u32, 5.0 + number()));
+            mass.push((row as u32, row as u32, 5.0 + numbers.signed()));
             for column in row.saturating_sub(2).max(first)..(row + 3).min(first + size) {
-                mass.push((row as u32, column as u32, number()));
+                mass.push((row as u32, column as u32, numbers.signed()));
             }
         }
         first += size;
@@ -39,12 +29,13 @@ fn random(sizes: &[usize], contacts: usize, seed: u64) -> GlobalProblem {
     let mut reach = Vec::new();
     for column in 0..3 * contacts {
         for _ in 0..5 {
-            let row = ((number() + 1.0) * 0.5 * unknowns as f64) as usize % unknowns;
-            reach.push((row as u32, column as u32, number()));
+            let row = ((numbers.signed() + 1.0) * 0.5 * unknowns as f64) as usize % unknowns;
+            reach.push((row as u32, column as u32, numbers.signed()));
         }
     }
-    let force = (0..unknowns).map(|_| number()).collect();
-    let kinematic = (0..contacts).map(|_| DVec3::new(number(), number(), number()));
+    let force = (0..unknowns).map(|_| numbers.signed()).collect();
+    let kinematic =
+        (0..contacts).map(|_| DVec3::new(numbers.signed(), numbers.signed(), numbers.signed()));
     let kinematic = kinematic.collect();
     GlobalProblem::new(
         SparseRows::new([unknowns; 2], mass),

@@ -3,9 +3,9 @@
 use glam::DVec3;
 
 use super::GRAVITY;
-use super::random::Numbers;
 use super::rods::Fibre;
 use crate::mobility;
+use crate::numbers::Numbers;
 use crate::problem::{Contact, Contacts, NodalProblem};
 use crate::system::{Matrix, System};
 

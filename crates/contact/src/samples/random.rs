@@ -4,38 +4,9 @@ use glam::DVec3;
 
 use super::matter::{self, Square};
 use crate::mobility;
+use crate::numbers::Numbers;
 use crate::problem::{Contact, Contacts, NodalProblem};
 use crate::system::{Matrix, System};
-
-/// Numbers that look random (SplitMix64).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers(pub(super) u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
-    /// From 0 to 1.
-    pub(super) fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Each component from −1 to 1.
-    pub(super) fn vector(&mut self) -> DVec3 {
-        let mut number = || 2.0 * self.unit() - 1.0;
-        DVec3::new(number(), number(), number())
-    }
-
-    /// Below a number that is not 0.
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-}
 
 /// The nodes of a body.
 type Nodes = std::ops::Range<u32>;

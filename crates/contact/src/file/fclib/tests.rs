@@ -4,6 +4,7 @@ use hdf5_pure::FileBuilder;
 use proptest::prelude::*;
 
 use super::*;
+use crate::numbers::Numbers;
 
 type Change = fn(&mut Local);
 
@@ -244,13 +245,8 @@ fn a_problem_without_contacts_can_be_stored() {
 #[test]
 fn no_change_of_bytes_makes_it_panic() {
     let bytes = by_rows().bytes();
-    let mut state = 0x2545_F491_4F6C_DD1D_u64;
-    let mut next = |below: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 33) as usize % below
-    };
+    let mut numbers = Numbers(7);
+    let mut next = |end: usize| numbers.below(end);
     for round in 0..400 {
         let mut changed = bytes.clone();
         for _ in 0..=next(4) {

@@ -7,6 +7,7 @@ use glam::{DMat3, DVec3};
 use super::*;
 use crate::banded::{BandedBatch, BandedLayout};
 use crate::block_sparse::tests::random;
+use crate::numbers::Numbers;
 use crate::system::Matrix;
 
 /// Rods whose matrices are dominated by their diagonals.
@@ -277,13 +278,8 @@ fn integers_that_no_memory_holds_are_refused() {
 #[test]
 fn no_change_of_bytes_makes_it_panic() {
     let bytes = captured().to_bytes();
-    let mut state = 0x2545_F491_4F6C_DD1D_u64;
-    let mut next = |below: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 33) as usize % below
-    };
+    let mut numbers = Numbers(7);
+    let mut next = |end: usize| numbers.below(end);
     for round in 0..400 {
         let mut changed = bytes.clone();
         for _ in 0..=next(3) {

@@ -4,35 +4,18 @@ use super::newton::Newton;
 use super::splitting::Splitting;
 use super::*;
 use crate::block_rows::BlockRows;
+use crate::numbers::Numbers;
 use crate::symmetric::outer;
 use glam::DMat3;
-
-/// Numbers in [−1, 1), always the same.
-struct Noise(u64);
-
-impl Noise {
-    fn next(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    fn vector(&mut self) -> DVec3 {
-        DVec3::new(self.next(), self.next(), self.next())
-    }
-}
 
 /// W = HᵀH and q = Hᵀv for contacts of a thing with `freedoms` degrees of freedom, fewer than the contacts have unknowns. Moving along
 /// the first opens all contacts, so that there is a solution (Acary, Cadoux, Lemaréchal, Malick 2011).
 fn hyperstatic(seed: u64, contacts: usize, freedoms: usize, friction: f64) -> DelassusProblem {
-    let mut noise = Noise(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    noise.next();
+    let mut numbers = Numbers(seed);
     // The row of one freedom: what it moves at each contact.
     let rows: Vec<Vec<DVec3>> = (0..freedoms)
         .map(|freedom| {
-            let mut row: Vec<DVec3> = (0..contacts).map(|_| noise.vector()).collect();
+            let mut row: Vec<DVec3> = (0..contacts).map(|_| numbers.vector()).collect();
             if freedom == 0 {
                 row.iter_mut().for_each(|h| h.x = h.x.abs() + 0.1);
             }
@@ -46,7 +29,7 @@ fn hyperstatic(seed: u64, contacts: usize, freedoms: usize, friction: f64) -> De
             .fold(DMat3::ZERO, |sum, row| sum + outer(row[i], row[j]));
         (i as u32, j as u32, block)
     });
-    let velocity: Vec<f64> = (0..freedoms).map(|_| noise.next() - 0.5).collect();
+    let velocity: Vec<f64> = (0..freedoms).map(|_| numbers.signed() - 0.5).collect();
     let free = (0..contacts)
         .map(|c| {
             let parts = rows.iter().zip(&velocity).map(|(row, v)| row[c] * *v);
@@ -110,12 +93,12 @@ fn slightly_unsymmetric_problems_are_solved() {
     for seed in 0..30 {
         let contacts = 3 + seed as usize % 10;
         let problem = hyperstatic(seed, contacts, 2 * contacts, FRICTIONS[seed as usize % 5]);
-        let mut noise = Noise(seed | 1);
+        let mut numbers = Numbers(seed);
         let mut entries = Vec::new();
         for row in 0..contacts {
             let (columns, blocks) = problem.operator.row(row);
             for (column, block) in columns.iter().zip(blocks) {
-                let tilt = DMat3::from_cols(noise.vector(), noise.vector(), noise.vector());
+                let tilt = DMat3::from_cols(numbers.vector(), numbers.vector(), numbers.vector());
                 entries.push((row as u32, *column, *block + tilt * 1e-3));
             }
         }
@@ -304,8 +287,8 @@ fn the_gradient_of_least_squares_is_that_of_differences() {
     for seed in 0..20 {
         let problem = hyperstatic(seed, 5, 6, 0.5);
         let scaled = whole(&problem);
-        let mut noise = Noise(seed | 1);
-        let impulses: Vec<DVec3> = (0..5).map(|_| noise.vector() + DVec3::X).collect();
+        let mut numbers = Numbers(seed);
+        let impulses: Vec<DVec3> = (0..5).map(|_| numbers.vector() + DVec3::X).collect();
         let mut squares = LeastSquares::new(&scaled).unwrap();
         let gradient = squares.gradient(&impulses);
         for contact in 0..5 {
@@ -331,8 +314,8 @@ fn least_squares_never_get_worse_and_reach_what_is_close() {
         let scaled = whole(&problem);
         let mut impulses = Vec::new();
         solve(&problem, 1e-9, &mut impulses);
-        let mut noise = Noise(seed | 1);
-        let near = impulses.iter().map(|r| *r + noise.vector() * 1e-4);
+        let mut numbers = Numbers(seed);
+        let near = impulses.iter().map(|r| *r + numbers.vector() * 1e-4);
         let mut start = scaled.without_units(near);
         let mut squares = LeastSquares::new(&scaled).unwrap();
         let before = squares.size(&start);
