@@ -9,6 +9,9 @@ use glam::DVec3;
 /// Elements that a leaf of the tree holds at most.
 const LEAF: usize = 4;
 
+/// Two directions whose sine is below this count as one: rounding has left nothing of what tells them apart.
+const PARALLEL: f64 = 1e-14;
+
 /// The nearest point of a mesh: Σ `weights[i]` times corner i of the element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found<const CORNERS: usize> {
@@ -38,6 +41,7 @@ pub fn nearest_on_curves(points: &[DVec3], edges: &[[u32; 2]], query: DVec3) -> 
 
 /// The weights of the point of a segment that is nearest to `query`.
 #[must_use]
+#[inline]
 pub fn closest_on_segment([a, b]: [DVec3; 2], query: DVec3) -> [f64; 2] {
     let along = b - a;
     let fraction = (query - a).dot(along) / along.length_squared();
@@ -52,73 +56,78 @@ pub fn closest_on_segment([a, b]: [DVec3; 2], query: DVec3) -> [f64; 2] {
 
 /// The weights of the point of a triangle that is nearest to `query`.
 ///
-/// Ericson, Real-Time Collision Detection (2005), section 5.1.5: the regions of the corners, of the sides, and the inside.
-/// Where the triangle is so thin that the signs which tell the regions apart may be wrong, the sides are asked as well.
+/// That is the foot on the plane if it lies inside, else the nearest point of the sides. Both are found without the squares of
+/// areas, so the distance is right to rounding for needles too, and sizes from 2⁻⁴⁰⁰ to 2⁴⁰⁰ do not overflow.
 #[must_use]
 pub fn closest_in_triangle(corners: [DVec3; 3], query: DVec3) -> [f64; 3] {
     let [a, b, c] = corners;
-    let weights = ericson(corners, query);
-    let longest = (b - a)
-        .length_squared()
-        .max((c - a).length_squared())
-        .max((c - b).length_squared());
-    let twice_area = (b - a).cross(c - a).length();
-    let is_thin = twice_area <= 1e-4 * longest;
-    if !is_thin && weights.iter().all(|weight| weight.is_finite()) {
+    // From a corner with the longest side, so that the foot is found from the two directions that are told apart best.
+    let squares = [
+        (b - a).length_squared(),
+        (c - b).length_squared(),
+        (a - c).length_squared(),
+    ];
+    let first = (0..3).fold(0, |longest, side| {
+        if squares[side] > squares[longest] {
+            side
+        } else {
+            longest
+        }
+    });
+    let [second, third] = [(first + 1) % 3, (first + 2) % 3];
+    let origin = corners[first];
+    let sides = [corners[second] - origin, corners[third] - origin];
+    if let Some([v, w]) = combination(sides, query - origin)
+        && v > 0.0
+        && w > 0.0
+        && v + w < 1.0
+    {
+        let mut weights = [0.0; 3];
+        weights[first] = 1.0 - v - w;
+        weights[second] = v;
+        weights[third] = w;
         return weights;
     }
-    let [ab, bc, ca] = [[a, b], [b, c], [c, a]].map(|segment| closest_on_segment(segment, query));
-    let candidates = [
-        [ab[0], ab[1], 0.0],
-        [0.0, bc[0], bc[1]],
-        [ca[1], 0.0, ca[0]],
-        weights,
-    ];
-    let distance = |weights: &[f64; 3]| blend(corners, *weights).distance_squared(query);
-    let mut best = candidates[0];
-    for candidate in &candidates[1..] {
-        if distance(candidate) < distance(&best) {
-            best = *candidate;
-        }
-    }
-    best
+    closest_on_sides(corners, query)
 }
 
-fn ericson([a, b, c]: [DVec3; 3], query: DVec3) -> [f64; 3] {
-    let (ab, ac) = (b - a, c - a);
-    let from_a = query - a;
-    let (d1, d2) = (ab.dot(from_a), ac.dot(from_a));
-    if d1 <= 0.0 && d2 <= 0.0 {
-        return [1.0, 0.0, 0.0];
+/// The weights of the point of the three sides that is nearest to `query`.
+fn closest_on_sides(corners: [DVec3; 3], query: DVec3) -> [f64; 3] {
+    let [a, b, c] = corners;
+    let [ab, bc, ca] = [[a, b], [b, c], [c, a]].map(|segment| {
+        let [first, second] = closest_on_segment(segment, query);
+        let apart = (query - segment[0]) - second * (segment[1] - segment[0]);
+        ([first, second], apart.length_squared())
+    });
+    let mut best = ([ab.0[0], ab.0[1], 0.0], ab.1);
+    for other in [
+        ([0.0, bc.0[0], bc.0[1]], bc.1),
+        ([ca.0[1], 0.0, ca.0[0]], ca.1),
+    ] {
+        if other.1 < best.1 {
+            best = other;
+        }
     }
-    let from_b = query - b;
-    let (d3, d4) = (ab.dot(from_b), ac.dot(from_b));
-    if d3 >= 0.0 && d4 <= d3 {
-        return [0.0, 1.0, 0.0];
-    }
-    let area_c = d1 * d4 - d3 * d2;
-    if area_c <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
-        let fraction = d1 / (d1 - d3);
-        return [1.0 - fraction, fraction, 0.0];
-    }
-    let from_c = query - c;
-    let (d5, d6) = (ab.dot(from_c), ac.dot(from_c));
-    if d6 >= 0.0 && d5 <= d6 {
-        return [0.0, 0.0, 1.0];
-    }
-    let area_b = d5 * d2 - d1 * d6;
-    if area_b <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
-        let fraction = d2 / (d2 - d6);
-        return [1.0 - fraction, 0.0, fraction];
-    }
-    let area_a = d3 * d6 - d5 * d4;
-    if area_a <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0 {
-        let fraction = (d4 - d3) / ((d4 - d3) + (d5 - d6));
-        return [0.0, 1.0 - fraction, fraction];
-    }
-    let sum = area_a + area_b + area_c;
-    let (weight_b, weight_c) = (area_b / sum, area_c / sum);
-    [(1.0 - weight_b - weight_c).max(0.0), weight_b, weight_c]
+    best.0
+}
+
+/// The combination of two directions that is nearest to `target`; nothing if they are parallel.
+///
+/// Gram and Schmidt's way, each part made orthogonal twice: what rounding leaves in the weights then moves the point by no more than
+/// rounding, however close to parallel the directions are. The first should be the longer one.
+#[inline]
+pub(crate) fn combination([along, other]: [DVec3; 2], target: DVec3) -> Option<[f64; 2]> {
+    let inverse = along.length_squared().recip();
+    let across = |vector: DVec3| {
+        let once = vector - along * (along.dot(vector) * inverse);
+        once - along * (along.dot(once) * inverse)
+    };
+    let (other_across, target_across) = (across(other), across(target));
+    let across_square = other_across.length_squared();
+    let second = other_across.dot(target_across) / across_square;
+    let first = along.dot(target - other * second) * inverse;
+    let is_sure = across_square > PARALLEL * PARALLEL * other.length_squared();
+    (is_sure && first.is_finite() && second.is_finite()).then_some([first, second])
 }
 
 fn blend<const CORNERS: usize>(corners: [DVec3; CORNERS], weights: [f64; CORNERS]) -> DVec3 {
