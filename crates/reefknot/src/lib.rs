@@ -7,6 +7,7 @@
 pub mod build;
 pub mod certify;
 pub mod check;
+pub mod collide;
 pub mod energy;
 pub mod generate;
 pub mod integrate;

@@ -1,0 +1,3 @@
+//! Who may touch, where and when: geometry only.
+
+pub mod features;
