@@ -1,0 +1,119 @@
+//! Pairs of numbers that many tasks found, put in order.
+//!
+//! Pairs are sorted by their first number by counting, which is linear; the few with the same first number by their
+//! ranks. The first numbers are cut into as many ranges as there are threads, and each thread reads all pairs and sorts those of
+//! its range: for a few threads, reading is cheaper than dealing out. The order is the same for any number of ranges.
+
+use rayon::prelude::*;
+
+/// Ranges at most: each costs a pass over all pairs.
+const MOST_RANGES: usize = 8;
+/// Longer lists are left to the sort of the standard library.
+const SHORT: usize = 16;
+
+/// All pairs, sorted; `count` is larger than all first numbers. No pair may be there twice.
+pub(super) fn sorted(found: &[Vec<[u32; 2]>], count: usize) -> Vec<[u32; 2]> {
+    let ranges = rayon::current_num_threads().clamp(1, MOST_RANGES);
+    let width = count.div_ceil(ranges).max(1);
+    let counts = found.par_iter().map(|pairs| {
+        let mut counts = [0; MOST_RANGES];
+        for pair in pairs {
+            counts[pair[0] as usize / width] += 1;
+        }
+        counts
+    });
+    let counts: Vec<[usize; MOST_RANGES]> = counts.collect();
+    let mut all = vec![[0; 2]; found.iter().map(Vec::len).sum()];
+    let mut rest = &mut all[..];
+    let mut parts = Vec::new();
+    for range in 0..ranges {
+        let count = counts.iter().map(|counts| counts[range]).sum();
+        parts.push(rest.split_off_mut(..count).unwrap_or_default());
+    }
+    let parts = parts.into_par_iter().enumerate();
+    parts.for_each(|(range, sorted)| sort_range(found, range * width, width, sorted));
+    all
+}
+
+/// Sorts those of the pairs whose first number is one of `width` from `first` on.
+fn sort_range(found: &[Vec<[u32; 2]>], first: usize, width: usize, sorted: &mut [[u32; 2]]) {
+    if sorted.is_empty() {
+        return;
+    }
+    let mut ends = vec![0; width];
+    let place = |pair: &[u32; 2]| (pair[0] as usize).wrapping_sub(first);
+    for pair in found.iter().flatten() {
+        if let Some(end) = ends.get_mut(place(pair)) {
+            *end += 1;
+        }
+    }
+    let mut sum = 0;
+    for end in &mut ends {
+        sum += std::mem::replace(end, sum);
+    }
+    let mut seconds = vec![0; sorted.len()];
+    for pair in found.iter().flatten() {
+        if let Some(end) = ends.get_mut(place(pair)) {
+            seconds[*end as usize] = pair[1];
+            *end += 1;
+        }
+    }
+    let mut from = 0;
+    for (number, end) in (first as u32..).zip(ends) {
+        let to: u32 = end;
+        let list = from as usize..to as usize;
+        sort_list(number, &seconds[list.clone()], &mut sorted[list]);
+        from = to;
+    }
+}
+
+/// Sorts pairs with the same first number.
+#[inline]
+fn sort_list(first: u32, seconds: &[u32], sorted: &mut [[u32; 2]]) {
+    if seconds.len() > SHORT {
+        for (pair, second) in sorted.iter_mut().zip(seconds) {
+            *pair = [first, *second];
+        }
+        sorted.sort_unstable();
+        return;
+    }
+    // All are different, so how many are smaller says where each belongs; without a branch to guess wrong.
+    for second in seconds {
+        let mut rank = 0;
+        for other in seconds {
+            rank += usize::from(other < second);
+        }
+        sorted[rank] = [first, *second];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn pairs_of_all_tasks_come_out_sorted(
+            pairs in proptest::collection::btree_set((0u32..500, 0u32..40), 0..2000),
+            tasks in 1usize..8,
+            extra in 0usize..100_000,
+        ) {
+            let pairs: BTreeSet<[u32; 2]> = pairs.into_iter().map(|(a, b)| [a, b]).collect();
+            let expected: Vec<[u32; 2]> = pairs.iter().copied().collect();
+            // Dealt out backwards, so that each task has pairs of all ranges.
+            let found = (0..tasks).map(|task| {
+                let own = expected.iter().rev().skip(task).step_by(tasks);
+                own.copied().collect::<Vec<_>>()
+            });
+            prop_assert_eq!(sorted(&found.collect::<Vec<_>>(), 500 + extra), expected);
+        }
+    }
+
+    #[test]
+    fn nothing_is_sorted_too() {
+        assert_eq!(sorted(&[], 0), Vec::<[u32; 2]>::new());
+        assert_eq!(sorted(&[Vec::new()], 0), Vec::<[u32; 2]>::new());
+    }
+}

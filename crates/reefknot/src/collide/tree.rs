@@ -1,0 +1,192 @@
+//! A tree of volumes over all primitives, to find those that come near each other.
+//!
+//! Nodes have eight children, whose volumes lie side by side in a `Block`; leaves hold a few primitives (`leaf`). All leaves are
+//! equally deep and all nodes but the last of a level are full, so a node's place says who its children are:
+//! lane j of block i of a level bounds block 8i + j of the level below, or leaf 8i + j. This makes building a matter of order
+//! (`order`), refitting a pass over each level from the lowest up, and descending two subtrees at once (`pairs`) simple, because
+//! both are always at the same level.
+//!
+//! Refitting keeps the order of the build. It is exact for any motion, but nodes grow into each other while their primitives
+//! part. The tree measures that by the sides of its nodes relative to those of its features, and orders itself anew when they
+//! have grown too much. What is found never depends on the order, only how fast.
+
+use super::block::{Block, WIDTH};
+use super::features::{Features, Primitive};
+use super::leaf::{CHUNK, Chunk, LEAF, Leaf, common};
+use super::order::along_curve;
+use super::volume::{Volume, Volumes};
+use rayon::prelude::*;
+
+/// Blocks that one task takes.
+const BLOCKS: usize = CHUNK / WIDTH;
+/// How much longer the sides of nodes may grow, relative to those of features, before a tree is built anew.
+const WORN: f64 = 1.5;
+
+/// What `Tree::refit` did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refit {
+    /// The order of the primitives was kept.
+    Kept,
+    /// The tree was worn out, or made for another number of primitives, and was built anew.
+    Rebuilt,
+}
+
+/// A tree over the primitives of `Features`, for positions that `Volumes` bound.
+#[derive(Clone, Debug)]
+pub struct Tree<const K: usize> {
+    /// The leaves; all chunks but the last are full.
+    chunks: Vec<Chunk<K>>,
+    /// The volumes of leaves, of their parents, and so on up to one block; none without primitives.
+    pub(super) levels: Vec<Vec<Block<K>>>,
+    /// The part of everything below each block of each level, or `NONE`.
+    pub(super) parts: Vec<Vec<u32>>,
+    /// The sides of nodes when it was built, relative to those of features.
+    built_sides: f64,
+}
+
+impl<const K: usize> Tree<K> {
+    /// Builds a tree over all primitives. `volumes` must hold all their points.
+    #[must_use]
+    pub fn new(features: &Features, volumes: &Volumes<K>) -> Self {
+        let all = &features.primitives;
+        let order = along_curve(all.len(), |at| bound(&all[at], volumes));
+        let leaves = all.len().div_ceil(LEAF);
+        let mut lowest = vec![Block::EMPTY; leaves.div_ceil(WIDTH)];
+        let tasks = order
+            .par_chunks(CHUNK * LEAF)
+            .zip(lowest.par_chunks_mut(BLOCKS));
+        let chunks = tasks.map(|(order, blocks)| {
+            let mut chunk = Chunk::new(order.iter().map(|at| all[*at as usize]).collect());
+            chunk.fit(volumes, blocks);
+            chunk
+        });
+        let mut tree = Self {
+            chunks: chunks.collect(),
+            levels: Vec::new(),
+            parts: Vec::new(),
+            built_sides: 0.0,
+        };
+        let leaves = tree.chunks.iter().flat_map(|chunk| &chunk.leaves);
+        let mut below: Vec<u32> = leaves.map(|leaf| leaf.part).collect();
+        while tree.levels.is_empty() && !below.is_empty() || below.len() > 1 {
+            let nodes = below.chunks(WIDTH);
+            below = nodes.map(|parts| common(parts.iter().copied())).collect();
+            tree.levels.push(match tree.levels.len() {
+                0 => std::mem::take(&mut lowest),
+                _ => vec![Block::EMPTY; below.len()],
+            });
+            tree.parts.push(below.clone());
+        }
+        tree.fit_nodes();
+        tree.built_sides = tree.sides();
+        tree
+    }
+
+    /// Fits the tree to other positions; builds it anew when that has made it too slow.
+    pub fn refit(&mut self, features: &Features, volumes: &Volumes<K>) -> Refit {
+        let chunks = self.chunks.iter();
+        let count: usize = chunks.map(|chunk| chunk.primitives.len()).sum();
+        if count == features.primitives.len() {
+            self.fit_leaves(volumes);
+            self.fit_nodes();
+            if self.wear() <= WORN {
+                return Refit::Kept;
+            }
+        }
+        *self = Self::new(features, volumes);
+        Refit::Rebuilt
+    }
+
+    /// Fits only what holds one of the points marked in `is_moved`, and returns the leaves that do, ascending.
+    pub(super) fn refit_some(&mut self, volumes: &Volumes<K>, is_moved: &[bool]) -> Vec<u32> {
+        let moves = |leaf: &[Primitive]| {
+            let mut points = leaf.iter().flat_map(|primitive| primitive.points);
+            points.any(|point| is_moved[point as usize])
+        };
+        let leaves = self.chunks.iter();
+        let leaves = leaves.flat_map(|chunk| chunk.primitives.chunks(LEAF));
+        let leaves = leaves.zip(0..).filter(|(primitives, _)| moves(primitives));
+        let leaves: Vec<u32> = leaves.map(|(_, leaf)| leaf).collect();
+        for &leaf in &leaves {
+            let leaf = leaf as usize;
+            let volume = self.chunks[leaf / CHUNK].fit_leaf(leaf % CHUNK, volumes);
+            self.levels[0][leaf / WIDTH].set(leaf % WIDTH, &volume);
+        }
+        let mut below = leaves.clone();
+        for level in 1..self.levels.len() {
+            below.iter_mut().for_each(|node| *node /= WIDTH as u32);
+            below.dedup();
+            for &child in &below {
+                let child = child as usize;
+                let volume = self.levels[level - 1][child].merged();
+                self.levels[level][child / WIDTH].set(child % WIDTH, &volume);
+            }
+        }
+        leaves
+    }
+
+    /// How much longer the sides of nodes are than when the tree was built, relative to those of its features: 1 for a
+    /// new tree.
+    #[must_use]
+    pub fn wear(&self) -> f64 {
+        if self.built_sides > 0.0 {
+            self.sides() / self.built_sides
+        } else {
+            1.0
+        }
+    }
+
+    /// The sides of all nodes, relative to those of the features.
+    fn sides(&self) -> f64 {
+        let blocks = self.levels.iter().flatten();
+        let of_nodes: f64 = blocks.map(Block::sides).sum();
+        // Chunk by chunk and in order: the same bits on any number of threads.
+        let of_chunks: Vec<f64> = self.chunks.par_iter().map(Chunk::sides).collect();
+        let of_features: f64 = of_chunks.iter().sum();
+        if of_features > 0.0 {
+            of_nodes / of_features
+        } else {
+            0.0
+        }
+    }
+
+    /// A leaf, and the chunk that it is in.
+    #[inline(always)]
+    pub(super) fn leaf(&self, leaf: usize) -> (&Chunk<K>, &Leaf) {
+        let chunk = &self.chunks[leaf / CHUNK];
+        (chunk, &chunk.leaves[leaf % CHUNK])
+    }
+
+    /// Fits all leaves and the blocks above them.
+    fn fit_leaves(&mut self, volumes: &Volumes<K>) {
+        if let Some(lowest) = self.levels.first_mut() {
+            let chunks = self.chunks.par_iter_mut();
+            let tasks = chunks.zip(lowest.par_chunks_mut(BLOCKS));
+            tasks.for_each(|(chunk, blocks)| chunk.fit(volumes, blocks));
+        }
+    }
+
+    /// Fits all other blocks, from the lowest up.
+    fn fit_nodes(&mut self) {
+        for level in 1..self.levels.len() {
+            let (below, above) = self.levels.split_at_mut(level);
+            let nodes = above[0].par_iter_mut();
+            let nodes = nodes.zip(below[level - 1].par_chunks(WIDTH));
+            nodes.with_min_len(BLOCKS).for_each(|(block, children)| {
+                for (lane, child) in children.iter().enumerate() {
+                    block.set(lane, &child.merged());
+                }
+            });
+        }
+    }
+}
+
+/// The volume of a primitive.
+#[inline]
+pub(super) fn bound<const K: usize>(primitive: &Primitive, volumes: &Volumes<K>) -> Volume<K> {
+    let [a, b, c] = primitive.points.map(|point| volumes.of(point));
+    a.merge(b).merge(c)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+use super::super::features::Part;
+use super::super::pairs::Candidates;
+use super::super::sample::{Made, Scene, compare_all};
+use super::super::volume::Motion;
+use super::*;
+use crate::random::Random;
+use glam::DVec3;
+use proptest::prelude::*;
+
+fn check<const K: usize>(scene: &Scene) -> Result<Candidates, TestCaseError> {
+    let volumes = scene.volumes::<K>();
+    let found = Tree::new(&scene.features, &volumes).candidates(&scene.features);
+    prop_assert_eq!(&found, &compare_all(&scene.features, &volumes));
+    Ok(found)
+}
+
+fn search(scene: &Scene) -> Candidates {
+    Tree::new(&scene.features, &scene.volumes::<3>()).candidates(&scene.features)
+}
+
+/// A square sheet of one part with `side` points along a side, a step of 1 apart, and its places.
+fn sheet(side: u32) -> (Made, Vec<DVec3>) {
+    let mut made = Made {
+        part_of: vec![0; (side * side) as usize],
+        parts: vec![Part {
+            is_free: true,
+            meets_itself: true,
+        }],
+        ..Made::default()
+    };
+    for row in 0..side - 1 {
+        for column in 0..side - 1 {
+            let a = row * side + column;
+            made.triangles.push([a, a + 1, a + side]);
+            made.triangles.push([a + 1, a + side + 1, a + side]);
+        }
+    }
+    let place = |point: u32| DVec3::new(f64::from(point % side), f64::from(point / side), 0.0);
+    let places = (0..side * side).map(place).collect();
+    (made, places)
+}
+
+fn at(features: Features, places: Vec<DVec3>) -> Scene {
+    Scene {
+        features,
+        to: places.clone(),
+        reach: vec![0.1; places.len()],
+        from: places,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn the_tree_finds_what_comparing_everything_finds(
+        seed: u64,
+        size in 1usize..50,
+        exponent in -40i32..40,
+        far in 0u32..3,
+    ) {
+        let scale = 2f64.powi(exponent);
+        let offset = f64::from(far) * scale * DVec3::new(1e9, -3e5, 7.0);
+        let scene = Scene::random(seed, size, scale, offset);
+        let with_boxes = check::<3>(&scene)?;
+        let with_diagonals = check::<9>(&scene)?;
+        let is_found = |pair| with_boxes.edge_edge.binary_search(pair).is_ok();
+        prop_assert!(with_diagonals.edge_edge.iter().all(is_found));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_refitted_tree_finds_what_a_new_one_finds(seed: u64, size in 1usize..100, far in 0.0..100f64) {
+        let scene = Scene::random(seed, size, 1.0, DVec3::ZERO);
+        let mut tree = Tree::new(&scene.features, &scene.volumes::<3>());
+        for (step, by) in [0.1, 1.0, far].into_iter().enumerate() {
+            let moved = scene.moved(seed ^ step as u64, by);
+            tree.refit(&moved.features, &moved.volumes());
+            prop_assert_eq!(tree.candidates(&moved.features), search(&moved));
+        }
+    }
+
+    #[test]
+    fn neither_the_order_of_primitives_nor_a_shift_changes_what_is_found(
+        seed: u64,
+        size in 1usize..50,
+        shift in proptest::array::uniform3(-1_000_000i32..1_000_000),
+    ) {
+        let mut random = Random::new(seed);
+        let made = Made::random(&mut random, size, 0);
+        let mut turned = made.clone();
+        turned.triangles.reverse();
+        let count = made.triangles.len() as u32;
+        let scene = Scene::place(made.features(), &mut random, 1.0, DVec3::ZERO);
+        let found = search(&scene);
+
+        let mut shifted = scene.clone();
+        let shift = DVec3::from_array(shift.map(f64::from));
+        shifted.from.iter_mut().chain(&mut shifted.to).for_each(|place| *place += shift);
+        prop_assert_eq!(&search(&shifted), &found);
+
+        let mut other = search(&Scene { features: turned.features(), ..scene });
+        other.point_triangle.iter_mut().for_each(|pair| pair[1] = count - 1 - pair[1]);
+        other.point_triangle.sort_unstable();
+        prop_assert_eq!(other, found);
+    }
+
+    #[test]
+    fn a_point_that_is_nowhere_meets_everything(seed: u64, size in 1usize..50, lost in 0usize..1000) {
+        let mut scene = Scene::random(seed, size, 1.0, DVec3::ZERO);
+        let lost = lost % scene.from.len();
+        scene.to[lost].y = f64::NAN;
+        let found = check::<3>(&scene)?;
+        let features = &scene.features;
+        let lost = lost as u32;
+        for triangle in 0..features.triangles.len() as u32 {
+            let is_found = found.point_triangle.binary_search(&[lost, triangle]).is_ok();
+            prop_assert_eq!(is_found, features.point_meets_triangle(lost, triangle));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+
+    #[test]
+    fn any_number_of_threads_finds_the_same(seed: u64) {
+        let scene = Scene::random(seed, 400, 1.0, DVec3::ZERO);
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            pool.build().unwrap().install(|| {
+                let tree = Tree::new(&scene.features, &scene.volumes::<3>());
+                (tree.built_sides.to_bits(), tree.candidates(&scene.features))
+            })
+        };
+        let one = on(1);
+        prop_assert_eq!(&on(2), &one);
+        prop_assert_eq!(&on(3), &one);
+    }
+}
+
+#[test]
+fn without_primitives_nothing_is_found() {
+    let features = Features::default();
+    let volumes = Volumes::<3>::new(&Motion {
+        from: &[],
+        to: &[],
+        reach: &[],
+    });
+    let mut tree = Tree::new(&features, &volumes);
+    assert_eq!(tree.candidates(&features), Candidates::default());
+    assert_eq!(tree.refit(&features, &volumes), Refit::Kept);
+    assert_eq!(tree.wear(), 1.0);
+}
+
+#[test]
+fn everything_at_one_place_costs_no_more_than_the_answer() {
+    let (made, places) = sheet(16);
+    let mut scene = at(made.features(), places);
+    scene.from.fill(DVec3::ONE);
+    scene.to.fill(DVec3::ONE);
+    scene.reach.fill(0.0);
+    let found = search(&scene);
+    // All pairs but neighbours.
+    let (points, triangles) = (16 * 16, 2 * 15 * 15);
+    assert_eq!(
+        found.point_triangle.len(),
+        points * triangles - 3 * triangles
+    );
+    // A rigid part has 80,000 triangles at one place, and no answer: it is not even descended into.
+    let (mut made, places) = sheet(201);
+    made.parts[0].meets_itself = false;
+    let mut scene = at(made.features(), places);
+    scene.from.fill(DVec3::ZERO);
+    scene.to.fill(DVec3::ZERO);
+    assert_eq!(search(&scene), Candidates::default());
+}
+
+#[test]
+fn a_tree_is_built_anew_when_its_neighbours_have_parted() {
+    let (made, places) = sheet(40);
+    let mut scene = at(made.features(), places);
+    let mut tree = Tree::new(&scene.features, &scene.volumes::<3>());
+    assert_eq!(tree.wear(), 1.0);
+    // A bend keeps neighbours together.
+    let bent = |place: &DVec3| DVec3::new(place.x, place.y, 3.0 * (place.x / 9.0).sin());
+    scene.from = scene.from.iter().map(bent).collect();
+    scene.to.clone_from(&scene.from);
+    assert_eq!(tree.refit(&scene.features, &scene.volumes()), Refit::Kept);
+    assert!(tree.wear() < 1.2, "{}", tree.wear());
+    // Lone points that change places at random do not.
+    let points = 2000;
+    let mut random = Random::new(7);
+    let made = Made {
+        part_of: vec![0; points],
+        parts: vec![Part {
+            is_free: true,
+            meets_itself: true,
+        }],
+        ..Made::default()
+    };
+    let mut places =
+        || -> Vec<DVec3> { (0..points).map(|_| 20.0 * random.unit_vector()).collect() };
+    let mut scene = at(made.features(), places());
+    let mut tree = Tree::new(&scene.features, &scene.volumes::<3>());
+    scene.from = places();
+    scene.to.clone_from(&scene.from);
+    assert_eq!(
+        tree.refit(&scene.features, &scene.volumes()),
+        Refit::Rebuilt
+    );
+    assert_eq!(tree.wear(), 1.0);
+}
+
+#[test]
+fn a_tree_for_other_features_is_built_anew() {
+    let [small, large] = [10, 20].map(|side| {
+        let (made, places) = sheet(side);
+        at(made.features(), places)
+    });
+    let mut tree = Tree::new(&small.features, &small.volumes::<3>());
+    assert_eq!(
+        tree.refit(&large.features, &large.volumes()),
+        Refit::Rebuilt
+    );
+    assert_eq!(tree.candidates(&large.features), search(&large));
+}
