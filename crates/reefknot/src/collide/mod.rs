@@ -13,6 +13,7 @@
 
 mod block;
 pub mod candidates;
+pub mod certify;
 pub mod collider;
 pub mod convex;
 pub mod derivative;

@@ -1,0 +1,366 @@
+//! A moving polygon and the origin: what the signs of a few polynomials prove about them over a span of time.
+//!
+//! Two features meet where a difference of their points is 0. The differences of a triangle and a point form a
+//! triangle, those of two edges a parallelogram: in both cases a flat convex polygon, with corners q₀, q₁, … in
+//! cyclic order that are linear in time. Closed features meet exactly when the polygon holds the origin, and it does
+//! *not* at a time where one of these holds:
+//!
+//! - 1D: along a coordinate axis all corners are strictly on one side of the origin;
+//! - 2D: seen along a coordinate axis, two of the signed areas qᵢ × qᵢ₊₁ have strictly opposite signs (the origin is
+//!   to the left of one side and to the right of another);
+//! - 3D: the volume det(q₀, q₁, q₂) is not 0 (the origin is not in the plane of the polygon).
+//!
+//! The list is complete. If the corners span a plane through the origin, seen along some axis this plane does not
+//! shrink to a line; areas without opposite signs, not all of them 0, then put the origin into the polygon. If they
+//! span a line through the origin, some axis does not shrink that to a point; corners on both sides of the origin, or
+//! at it, put it between them. If they are all at the origin they hold it. So flat motion, parallel edges, and
+//! features without length or area are no special cases.
+//!
+//! Coordinates, areas and volume are polynomials in time of degree 1, 2 and 3. Over a span of time one has a strict
+//! sign if its Bernstein coefficients have. Around every time at which the features are apart one of the three is
+//! strict, so bisection finds a proof for any motion that keeps features apart.
+
+use std::array::from_fn;
+use std::cmp::Ordering;
+use std::iter::once;
+
+use glam::DVec3;
+
+use super::integer::{Integer, lowest_bit};
+
+/// Corners of the polygon of differences in cyclic order, as pairs of points: of the corners of a triangle and a
+/// point.
+pub(super) const TRIANGLE: [[usize; 2]; 3] = [[1, 0], [2, 0], [3, 0]];
+/// Those of the ends of an edge and of another.
+pub(super) const PARALLELOGRAM: [[usize; 2]; 4] = [[0, 2], [1, 2], [1, 3], [0, 3]];
+
+/// The part of a step from `number`/2^`depth` to (`number` + 1)/2^`depth`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) number: u128,
+    pub(super) depth: u32,
+}
+
+/// What the signs over a span of time prove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The features are apart throughout.
+    Apart,
+    /// They meet at the very start of the span.
+    MeetAtStart,
+    /// They meet somewhere in the span.
+    Meet,
+    /// Shorter spans may tell.
+    Open,
+    /// Rounding hides a sign that may decide.
+    Hidden,
+}
+
+/// Numbers to do the test in: doubles with a bound of their error, or whole numbers without any.
+pub(super) trait Number: Sized {
+    /// `numerator`/2^`depth`, or that times 2^`depth`: the same for all of a span.
+    fn weight(numerator: u128, depth: u32) -> Self;
+    fn plus(&self, other: &Self) -> Self;
+    fn minus(&self, other: &Self) -> Self;
+    fn times(&self, other: &Self) -> Self;
+    /// The sign, if an error of this size cannot change it.
+    fn sign(&self, error: f64) -> Option<Ordering>;
+}
+
+impl Number for f64 {
+    fn weight(numerator: u128, depth: u32) -> f64 {
+        // Both are rounded or exact as one number would be; 2^depth has an exponent and no digits.
+        numerator as f64 / (1u128 << depth) as f64
+    }
+
+    fn plus(&self, other: &f64) -> f64 {
+        self + other
+    }
+
+    fn minus(&self, other: &f64) -> f64 {
+        self - other
+    }
+
+    fn times(&self, other: &f64) -> f64 {
+        self * other
+    }
+
+    fn sign(&self, error: f64) -> Option<Ordering> {
+        // Both fail for what is not a number, and for an infinite error.
+        if *self > error {
+            Some(Ordering::Greater)
+        } else if *self < -error {
+            Some(Ordering::Less)
+        } else {
+            None
+        }
+    }
+}
+
+impl Number for Integer {
+    fn weight(numerator: u128, _: u32) -> Integer {
+        Integer::natural(numerator)
+    }
+
+    fn plus(&self, other: &Integer) -> Integer {
+        Integer::plus(self, other)
+    }
+
+    fn minus(&self, other: &Integer) -> Integer {
+        Integer::minus(self, other)
+    }
+
+    fn times(&self, other: &Integer) -> Integer {
+        Integer::times(self, other)
+    }
+
+    fn sign(&self, _: f64) -> Option<Ordering> {
+        Some(Integer::sign(self))
+    }
+}
+
+/// A polygon whose corners move linearly with time.
+pub(super) struct MovingPolygon<T, const CORNERS: usize> {
+    start: [[T; 3]; CORNERS],
+    end: [[T; 3]; CORNERS],
+}
+
+impl<const CORNERS: usize> MovingPolygon<f64, CORNERS> {
+    /// The differences of pairs of points, rounded; nothing if along an axis all are strictly on one side of the
+    /// origin at both ends, which their rounding leaves alone.
+    ///
+    /// Each axis has its own power of two for a unit: the largest difference is at least 1 and less than 2, which
+    /// changes no sign and keeps products in range. Where a difference overflows, its axis holds zeros and what is no
+    /// number, so every polynomial with it does, and no sign of these is known.
+    pub(super) fn unless_apart(
+        [from, to]: [&[DVec3; 4]; 2],
+        pairs: [[usize; 2]; CORNERS],
+    ) -> Option<MovingPolygon<f64, CORNERS>> {
+        let start = pairs.map(|[one, other]| from[one] - from[other]);
+        let end = pairs.map(|[one, other]| to[one] - to[other]);
+        let [mut least, mut most] = [start[0]; 2];
+        for &corner in start[1..].iter().chain(&end) {
+            (least, most) = (least.min(corner), most.max(corner));
+        }
+        if (least.cmpgt(DVec3::ZERO) | most.cmplt(DVec3::ZERO)).any() {
+            return None;
+        }
+        let unit = most.max(-least).map(inverse_power);
+        let scaled = |corner: DVec3| (corner * unit).to_array();
+        Some(MovingPolygon {
+            start: start.map(scaled),
+            end: end.map(scaled),
+        })
+    }
+}
+
+/// The power of two that brings a size to at least 1 and less than 2; as far as there is one.
+pub(super) fn inverse_power(size: f64) -> f64 {
+    const EXPONENT_BITS: u64 = 0x7ff << 52;
+    let power = f64::from_bits(size.to_bits() & EXPONENT_BITS);
+    // The inverses of smaller powers overflow.
+    1.0 / power.max(f64::MIN_POSITIVE)
+}
+
+impl<const CORNERS: usize> MovingPolygon<Integer, CORNERS> {
+    /// The differences of pairs of points, exact, along each axis in units of the lowest bit of all coordinates.
+    pub(super) fn exact(
+        [from, to]: [&[DVec3; 4]; 2],
+        pairs: [[usize; 2]; CORNERS],
+    ) -> MovingPolygon<Integer, CORNERS> {
+        let lowest: [i32; 3] = from_fn(|axis| {
+            let coordinates = from.iter().chain(to).map(|point| point[axis]);
+            coordinates.filter_map(lowest_bit).min().unwrap_or(0)
+        });
+        let difference = |points: &[DVec3; 4], [one, other]: [usize; 2]| {
+            from_fn(|axis| {
+                let [one, other] =
+                    [one, other].map(|point| Integer::multiple(points[point][axis], lowest[axis]));
+                one.minus(&other)
+            })
+        };
+        MovingPolygon {
+            start: pairs.map(|pair| difference(from, pair)),
+            end: pairs.map(|pair| difference(to, pair)),
+        }
+    }
+}
+
+/// Bounds of the errors of what is computed from a rounded polygon. With u = 2^-53: the coordinates of a corner are
+/// below 2 and off by at most 4u of that (a difference, two weights that add up to 1, two products, a sum). A product
+/// of two is below 4 and off by 9u of that, an area adds at most 4 of them, 46u · 4 < 2^-45. A volume adds 18
+/// products of three, below 8 and each off by 19u of that, 342u · 8 < 2^-41.
+const COORDINATE_ERROR: f64 = f64::EPSILON * 8.0;
+const AREA_ERROR: f64 = f64::EPSILON * 128.0;
+const VOLUME_ERROR: f64 = f64::EPSILON * 2048.0;
+
+/// A sign, if known.
+type Sign = Option<Ordering>;
+
+/// What is known about the sign of a polynomial over a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// Strictly above zero.
+    Positive,
+    /// Strictly below zero.
+    Negative,
+    /// Its coefficients prove neither.
+    Mixed,
+    /// As `Mixed`, but rounding hides a coefficient that may prove one.
+    Hidden,
+}
+
+impl Course {
+    fn of<'a>(coefficients: impl Iterator<Item = &'a Sign>) -> Course {
+        let (mut may_be_positive, mut may_be_negative, mut is_hidden) = (true, true, false);
+        for sign in coefficients {
+            is_hidden |= sign.is_none();
+            may_be_positive &= sign.is_none_or(Ordering::is_gt);
+            may_be_negative &= sign.is_none_or(Ordering::is_lt);
+        }
+        match (may_be_positive || may_be_negative, is_hidden) {
+            (false, _) => Course::Mixed,
+            (true, true) => Course::Hidden,
+            (true, false) if may_be_positive => Course::Positive,
+            (true, false) => Course::Negative,
+        }
+    }
+
+    fn is_strict(self) -> bool {
+        matches!(self, Course::Positive | Course::Negative)
+    }
+}
+
+/// Whether there is a strict sign and its opposite.
+fn has_opposites(courses: &[Course]) -> bool {
+    courses.contains(&Course::Positive) && courses.contains(&Course::Negative)
+}
+
+impl<T: Number, const CORNERS: usize> MovingPolygon<T, CORNERS> {
+    /// The same polygon during a part of the step.
+    pub(super) fn during(&self, span: Span) -> MovingPolygon<T, CORNERS> {
+        let at = |number: u128| {
+            let rest = (1 << span.depth) - number;
+            let [early, late] = [rest, number].map(|weight| T::weight(weight, span.depth));
+            from_fn(|corner| {
+                from_fn(|axis| {
+                    let [one, other] = [&self.start, &self.end].map(|ends| &ends[corner][axis]);
+                    early.times(one).plus(&late.times(other))
+                })
+            })
+        };
+        MovingPolygon {
+            start: at(span.number),
+            end: at(span.number + 1),
+        }
+    }
+
+    /// What is proved about the polygon and the origin from start to end.
+    pub(super) fn judge(&self) -> Verdict {
+        let coordinates = self.coordinates();
+        let along = coordinates
+            .each_ref()
+            .map(|corners| Course::of(corners.iter().flatten()));
+        if along.iter().any(|course| course.is_strict()) {
+            return Verdict::Apart;
+        }
+        let volume = self.volume();
+        let through = Course::of(volume.iter());
+        if through.is_strict() {
+            return Verdict::Apart;
+        }
+        let areas = self.areas();
+        let around = areas
+            .each_ref()
+            .map(|sides| sides.each_ref().map(|side| Course::of(side.iter())));
+        if around.iter().any(|courses| has_opposites(courses)) {
+            return Verdict::Apart;
+        }
+
+        // The origin is on the polygon if in its plane, and strictly within all sides as seen along some axis.
+        let is_crossed = matches!(
+            (volume[0], volume[3]),
+            (Some(Ordering::Less), Some(Ordering::Greater))
+                | (Some(Ordering::Greater), Some(Ordering::Less))
+        );
+        let is_within = around
+            .iter()
+            .any(|courses| courses[0].is_strict() && courses.iter().all(|it| *it == courses[0]));
+        let meets_at = |end: usize| {
+            volume[3 * end] == Some(Ordering::Equal)
+                && !coordinates
+                    .iter()
+                    .any(|corners| Course::of(corners.iter().map(|signs| &signs[end])).is_strict())
+                && !areas.iter().any(|sides| {
+                    let at_end = |signs: &[Sign; 3]| Course::of(once(&signs[2 * end]));
+                    has_opposites(&sides.each_ref().map(at_end))
+                })
+        };
+        let courses = along.iter().chain(around.iter().flatten());
+        if meets_at(0) {
+            Verdict::MeetAtStart
+        } else if is_crossed && is_within || meets_at(1) {
+            Verdict::Meet
+        } else if courses.chain([&through]).any(|it| *it == Course::Hidden) {
+            Verdict::Hidden
+        } else {
+            Verdict::Open
+        }
+    }
+
+    /// Signs at both ends, by axis and corner.
+    fn coordinates(&self) -> [[[Sign; 2]; CORNERS]; 3] {
+        from_fn(|axis| {
+            from_fn(|corner| {
+                [&self.start, &self.end].map(|ends| ends[corner][axis].sign(COORDINATE_ERROR))
+            })
+        })
+    }
+
+    /// The area vector of the origin and the side after a corner: Bernstein coefficients, the middle one doubled.
+    fn area(&self, corner: usize) -> [[T; 3]; 3] {
+        let next = (corner + 1) % CORNERS;
+        let [early, late] = [&self.start, &self.end].map(|ends| [&ends[corner], &ends[next]]);
+        let middle = [cross(early[0], late[1]), cross(late[0], early[1])];
+        [
+            cross(early[0], early[1]),
+            from_fn(|axis| middle[0][axis].plus(&middle[1][axis])),
+            cross(late[0], late[1]),
+        ]
+    }
+
+    /// Signs of the Bernstein coefficients of the areas, by axis and side.
+    fn areas(&self) -> [[[Sign; 3]; CORNERS]; 3] {
+        let areas: [[[T; 3]; 3]; CORNERS] = from_fn(|corner| self.area(corner));
+        from_fn(|axis| {
+            areas.each_ref().map(|coefficients| {
+                coefficients
+                    .each_ref()
+                    .map(|area| area[axis].sign(AREA_ERROR))
+            })
+        })
+    }
+
+    /// Signs of the Bernstein coefficients of the volume.
+    fn volume(&self) -> [Sign; 4] {
+        let area = self.area(1);
+        let [early, late] = [&self.start[0], &self.end[0]];
+        [
+            dot(early, &area[0]),
+            dot(early, &area[1]).plus(&dot(late, &area[0])),
+            dot(early, &area[2]).plus(&dot(late, &area[1])),
+            dot(late, &area[2]),
+        ]
+        .map(|coefficient| coefficient.sign(VOLUME_ERROR))
+    }
+}
+
+fn cross<T: Number>(a: &[T; 3], b: &[T; 3]) -> [T; 3] {
+    let minor = |i: usize, j: usize| a[i].times(&b[j]).minus(&a[j].times(&b[i]));
+    [minor(1, 2), minor(2, 0), minor(0, 1)]
+}
+
+fn dot<T: Number>(a: &[T; 3], b: &[T; 3]) -> T {
+    let [x, y, z] = from_fn(|axis| a[axis].times(&b[axis]));
+    x.plus(&y).plus(&z)
+}

@@ -1,0 +1,171 @@
+use glam::DVec3;
+
+use super::super::features::{Features, Part};
+use super::*;
+
+/// All pairs of features that may meet.
+fn all_pairs(features: &Features) -> [Vec<[u32; 2]>; 2] {
+    let [points, edges, triangles] = [
+        features.part_of.len(),
+        features.edges.len(),
+        features.triangles.len(),
+    ]
+    .map(|count| count as u32);
+    let point_triangle = (0..points)
+        .flat_map(|point| (0..triangles).map(move |triangle| [point, triangle]))
+        .filter(|&[point, triangle]| features.point_meets_triangle(point, triangle));
+    let edge_edge = (0..edges)
+        .flat_map(|other| (0..other).map(move |edge| [edge, other]))
+        .filter(|&[edge, other]| features.edge_meets_edge(edge, other));
+    [point_triangle.collect(), edge_edge.collect()]
+}
+
+fn build(points: usize, triangles: Vec<[u32; 3]>, segments: &[[u32; 2]]) -> Features {
+    let part = Part {
+        is_free: true,
+        meets_itself: true,
+    };
+    Features::new(vec![0; points], vec![part], triangles, segments, &[])
+}
+
+fn test(features: &Features, from: &[DVec3], to: &[DVec3], guard: f64) -> Report {
+    let [point_triangle, edge_edge] = all_pairs(features);
+    certify(features, &point_triangle, &edge_edge, from, to, |_, _| {
+        guard
+    })
+}
+
+/// Rods along x in a row along y, and under it one along y.
+fn comb(teeth: u32, height: impl Fn(u32) -> f64) -> (Features, Vec<DVec3>) {
+    let mut points = vec![DVec3::ZERO, DVec3::Y * f64::from(teeth)];
+    let mut segments = vec![[0, 1]];
+    for tooth in 0..teeth {
+        let middle = DVec3::new(0.0, 0.5 + f64::from(tooth), height(tooth));
+        segments.push([points.len() as u32, points.len() as u32 + 1]);
+        points.extend([middle - DVec3::X, middle + DVec3::X]);
+    }
+    (build(points.len(), Vec::new(), &segments), points)
+}
+
+#[test]
+fn a_rod_that_jumps_through_a_rod_within_a_step_is_found() {
+    let (features, from) = comb(1, |_| 1.0);
+    let (_, to) = comb(1, |_| -3.0);
+    let report = test(&features, &from, &to, 0.1);
+    assert_eq!((report.tested, report.intersections), (1, 1));
+    // Both before and after they are far from each other.
+    assert_eq!(report.closest, 3.0);
+    let [offender] = report.offenders[..] else {
+        panic!("{report:?}")
+    };
+    assert_eq!((offender.kind, offender.features), (Kind::EdgeEdge, [0, 1]));
+    // Heights 1 to -3: they meet after a quarter of the step, of which a bound from below is told.
+    assert!(matches!(offender.offence, Offence::Met(time) if (0.249..=0.25).contains(&time)));
+}
+
+#[test]
+fn a_rod_that_jumps_through_a_triangle_within_a_step_is_found() {
+    let features = build(5, vec![[0, 1, 2]], &[[3, 4]]);
+    let jump = |start: [f64; 3], end: [f64; 3], by: DVec3| {
+        let from = [DVec3::ZERO, DVec3::X, DVec3::Y].into_iter();
+        let from: Vec<DVec3> = from.chain([start.into(), end.into()]).collect();
+        let mut to = from.clone();
+        to[3] += by;
+        to[4] += by;
+        test(&features, &from, &to, 1e-3).intersections
+    };
+    // Longer than the triangle, flat: through two of its sides.
+    assert_eq!(
+        jump([-1.0, 0.25, 1.0], [2.0, 0.25, 1.0], -2.0 * DVec3::Z),
+        2
+    );
+    // Upright and short: both ends go through the inside.
+    assert_eq!(
+        jump([0.25, 0.25, 1.0], [0.25, 0.25, 2.0], -4.0 * DVec3::Z),
+        2
+    );
+    // Upright across its plane, from one side of it to the other: through two sides.
+    assert_eq!(
+        jump([-1.0, 0.25, -0.5], [-1.0, 0.25, 0.5], 3.0 * DVec3::X),
+        2
+    );
+    // Beside it.
+    assert_eq!(
+        jump([-1.0, 1.25, -0.5], [-1.0, 1.25, 0.5], 3.0 * DVec3::X),
+        0
+    );
+}
+
+#[test]
+fn a_pair_that_ends_closer_than_its_guard_offends() {
+    let (features, from) = comb(2, |_| 1.0);
+    let (_, to) = comb(2, |tooth| [0.25, 0.5][tooth as usize]);
+    let report = test(&features, &from, &to, 0.25);
+    assert_eq!((report.intersections, report.closest), (0, 0.25));
+    let report = test(&features, &from, &to, 0.25 + f64::EPSILON);
+    assert_eq!(report.intersections, 1);
+    assert_eq!(report.offenders[0].offence, Offence::TooClose(0.25));
+    // A guard for each pair; one that is no number is never kept.
+    let [_, edge_edge] = all_pairs(&features);
+    let guard = |_, [_, other]: [u32; 2]| if other == 2 { f64::NAN } else { 0.1 };
+    let report = certify(&features, &[], &edge_edge, &from, &to, guard);
+    let offenders: Vec<[u32; 2]> = report.offenders.iter().map(|it| it.features).collect();
+    assert_eq!(offenders, [[0, 2], [1, 2]]);
+}
+
+#[test]
+fn points_without_a_finite_position_offend() {
+    let (features, from) = comb(2, |_| 1.0);
+    let mut to = from.clone();
+    to[3].x = f64::NAN;
+    // The first tooth is in two pairs.
+    for (from, to) in [(&from, &to), (&to, &from)] {
+        let report = test(&features, from, to, 0.1);
+        assert_eq!((report.tested, report.intersections), (3, 2));
+        assert!(
+            report
+                .offenders
+                .iter()
+                .all(|it| it.offence == Offence::NotFinite)
+        );
+    }
+    // Positions that are missing, and features that are not there.
+    assert_eq!(test(&features, &from, &from[..5], 0.1).intersections, 2);
+    let report = certify(&features, &[[0, 9]], &[[0, 9]], &from, &from, |_, _| 0.1);
+    assert_eq!((report.intersections, report.closest), (2, 0.0));
+}
+
+#[test]
+fn without_pairs_nothing_is_close() {
+    let report = test(&Features::default(), &[], &[], 1.0);
+    assert_eq!((report.tested, report.intersections), (0, 0));
+    assert_eq!(report.closest, f64::INFINITY);
+}
+
+#[test]
+fn the_first_offenders_are_shown_and_all_are_counted_on_any_number_of_threads() {
+    let teeth = 3 * CHUNK as u32 / 2;
+    // Later teeth fall faster, so they meet earlier; the last two stay above.
+    let fall = |tooth: u32| match tooth + 2 < teeth {
+        true => -1.0 - f64::from(tooth) / f64::from(teeth),
+        false => 0.75,
+    };
+    let (features, from) = comb(teeth, |_| 1.0);
+    let (_, to) = comb(teeth, fall);
+    let spine: Vec<[u32; 2]> = (1..=teeth).map(|tooth| [0, tooth]).collect();
+    let reports = [1, 2, 3].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build()
+            .unwrap()
+            .install(|| certify(&features, &[], &spine, &from, &to, |_, _| 0.1))
+    });
+    assert_eq!(reports[0], reports[1]);
+    assert_eq!(reports[0], reports[2]);
+    let report = &reports[0];
+    assert_eq!(report.tested, teeth as usize);
+    assert_eq!(report.intersections, teeth as usize - 2);
+    assert_eq!(report.closest, 0.75);
+    let shown: Vec<u32> = report.offenders.iter().map(|it| it.features[1]).collect();
+    let expected: Vec<u32> = (0..SHOWN as u32).map(|place| teeth - 2 - place).collect();
+    assert_eq!(shown, expected);
+}
