@@ -13,6 +13,7 @@
 
 mod block;
 pub mod candidates;
+pub mod ccd;
 pub mod certify;
 pub mod collider;
 pub mod convex;
@@ -20,6 +21,7 @@ pub mod derivative;
 pub mod distance;
 pub mod features;
 pub mod hash;
+pub mod impacts;
 mod leaf;
 pub mod minimum;
 mod order;

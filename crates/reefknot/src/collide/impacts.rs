@@ -1,0 +1,205 @@
+//! Which pairs of a list collide during a motion, and when: every pair, many at once.
+
+use glam::DVec3;
+use rayon::prelude::*;
+use reefknot_contact::lanes::dispatch;
+
+use super::ccd::{self, Filter, Impact};
+use super::features::Features;
+use super::pairs::Candidates;
+
+/// Pairs that a thread takes at a time.
+const CHUNK: usize = 2048;
+
+/// A pair that comes too close.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairImpact {
+    /// The two features, as in the list of candidates.
+    pub pair: [u32; 2],
+    /// When, and which direction separates them until then.
+    pub impact: Impact,
+}
+
+/// The pairs of both kinds that come too close, each in the order of its list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Impacts {
+    /// Points with triangles.
+    pub point_triangle: Vec<PairImpact>,
+    /// Edges with edges.
+    pub edge_edge: Vec<PairImpact>,
+}
+
+impl Impacts {
+    /// Until when nothing comes too close; 1 if nothing does.
+    #[must_use]
+    pub fn earliest(&self) -> f64 {
+        let all = self.point_triangle.iter().chain(&self.edge_edge);
+        all.fold(1.0, |earliest, found| earliest.min(found.impact.time))
+    }
+}
+
+/// Looks at every pair of `candidates` while the points move from `from` to `to`. `guard` is what each point contributes to
+/// the distance that must be kept (m); empty for none.
+#[must_use]
+pub fn impacts(
+    features: &Features,
+    candidates: &Candidates,
+    from: &[DVec3],
+    to: &[DVec3],
+    guard: &[f64],
+) -> Impacts {
+    let most = |points: &[u32]| {
+        let guards = points
+            .iter()
+            .map(|&point| guard.get(point as usize).copied().unwrap_or(0.0));
+        guards.fold(0.0, f64::max)
+    };
+    let point_triangle = all_impacts::<false>(
+        &candidates.point_triangle,
+        [from, to],
+        |[point, triangle]| {
+            let [a, b, c] = features.triangles[triangle as usize];
+            ([point, a, b, c], most(&[point]) + most(&[a, b, c]))
+        },
+    );
+    let edge_edge = all_impacts::<true>(&candidates.edge_edge, [from, to], |[one, other]| {
+        let ([a, b], [c, d]) = (features.edges[one as usize], features.edges[other as usize]);
+        ([a, b, c, d], most(&[a, b]) + most(&[c, d]))
+    });
+    Impacts {
+        point_triangle,
+        edge_edge,
+    }
+}
+
+/// The impacts of pairs of one kind; `points` gives the four points of a pair, and its separation.
+fn all_impacts<const EDGES: bool>(
+    pairs: &[[u32; 2]],
+    [from, to]: [&[DVec3]; 2],
+    points: impl Fn([u32; 2]) -> ([u32; 4], f64) + Sync,
+) -> Vec<PairImpact> {
+    let chunks = pairs.par_chunks(CHUNK).map(|pairs| {
+        let (quads, separations): (Vec<_>, Vec<_>) = pairs.iter().map(|&pair| points(pair)).unzip();
+        let mut is_clear = vec![false; pairs.len()];
+        dispatch(Filter::<EDGES> {
+            from,
+            to,
+            quads: &quads,
+            separations: &separations,
+            is_clear: &mut is_clear,
+        });
+        let search = if EDGES {
+            ccd::edge_edge
+        } else {
+            ccd::point_triangle
+        };
+        let mut found = Vec::new();
+        for (index, quad) in quads.iter().enumerate() {
+            if is_clear[index] {
+                continue;
+            }
+            let ends = [from, to].map(|at| quad.map(|point| at[point as usize]));
+            if let Some(impact) = search(&ends[0], &ends[1], separations[index]) {
+                found.push(PairImpact {
+                    pair: pairs[index],
+                    impact,
+                });
+            }
+        }
+        found
+    });
+    chunks.collect::<Vec<_>>().concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collide::certify::certify;
+    use crate::collide::sample::Scene;
+    use crate::collide::tree::Tree;
+    use proptest::prelude::*;
+
+    /// All pairs that may meet at all.
+    fn everything(features: &Features) -> Candidates {
+        let points = 0..features.part_of.len() as u32;
+        let triangles = features.triangles.len() as u32;
+        let edges = features.edges.len() as u32;
+        let point_triangle = points.flat_map(|p| (0..triangles).map(move |t| [p, t]));
+        let edge_edge = (0..edges).flat_map(|e| (e + 1..edges).map(move |f| [e, f]));
+        Candidates {
+            point_triangle: point_triangle
+                .filter(|&[p, t]| features.point_meets_triangle(p, t))
+                .collect(),
+            edge_edge: edge_edge
+                .filter(|&[e, f]| features.edge_meets_edge(e, f))
+                .collect(),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        #[test]
+        fn the_tree_loses_no_impact(seed in any::<u64>(), size in 2..14usize, power in prop_oneof![Just(0), -40..40i32]) {
+            let mut scene = Scene::random(seed, size, 2.0f64.powi(power), DVec3::ZERO);
+            scene.reach.fill(0.0);
+            let Scene { features, from, to, .. } = &scene;
+            let boxes = Tree::new(features, &scene.volumes::<3>()).candidates(features);
+            let dops = Tree::new(features, &scene.volumes::<9>()).candidates(features);
+            let all = everything(features);
+            let known = impacts(features, &all, from, to, &[]);
+            prop_assert_eq!(&impacts(features, &boxes, from, to, &[]), &known);
+            prop_assert_eq!(&impacts(features, &dops, from, to, &[]), &known);
+            // Whatever the independent test finds is among them.
+            let report = certify(features, &all.point_triangle, &all.edge_edge, from, to, |_, _| 0.0);
+            let found = known.point_triangle.len() + known.edge_edge.len();
+            prop_assert!(report.intersections <= found, "{} {found}", report.intersections);
+        }
+
+        #[test]
+        fn many_pairs_at_once_are_what_each_is_alone(seed in any::<u64>(), guard in prop_oneof![Just(0.0), 0.0..0.5f64]) {
+            let scene = Scene::random(seed, 14, 1.0, DVec3::ZERO);
+            let Scene { features, from, to, .. } = &scene;
+            let all = everything(features);
+            let guards: Vec<f64> = (0..from.len()).map(|point| guard * (point % 3) as f64).collect();
+            let found = impacts(features, &all, from, to, &guards);
+            let most = |points: &[u32]| points.iter().map(|&point| guards[point as usize]).fold(0.0, f64::max);
+            let at = |points: [u32; 4]| [from, to].map(|x| points.map(|point| x[point as usize]));
+            let mut alone = Impacts::default();
+            for &pair in &all.point_triangle {
+                let [a, b, c] = features.triangles[pair[1] as usize];
+                let ends = at([pair[0], a, b, c]);
+                let separation = most(&pair[..1]) + most(&[a, b, c]);
+                let impact = ccd::point_triangle(&ends[0], &ends[1], separation);
+                alone.point_triangle.extend(impact.map(|impact| PairImpact { pair, impact }));
+            }
+            for &pair in &all.edge_edge {
+                let [[a, b], [c, d]] = pair.map(|edge| features.edges[edge as usize]);
+                let ends = at([a, b, c, d]);
+                let impact = ccd::edge_edge(&ends[0], &ends[1], most(&[a, b]) + most(&[c, d]));
+                alone.edge_edge.extend(impact.map(|impact| PairImpact { pair, impact }));
+            }
+            prop_assert_eq!(found, alone);
+        }
+    }
+
+    #[test]
+    fn threads_change_nothing_and_the_earliest_is_first_of_all() {
+        let scene = Scene::random(7, 120, 1.0, DVec3::ZERO);
+        let all = everything(&scene.features);
+        assert!(all.edge_edge.len() > 2 * CHUNK, "several chunks");
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            pool.unwrap()
+                .install(|| impacts(&scene.features, &all, &scene.from, &scene.to, &[]))
+        };
+        let one = on(1);
+        assert_eq!(one, on(2));
+        assert_eq!(one, on(3));
+        let both = one.point_triangle.iter().chain(&one.edge_edge);
+        let least = both.map(|found| found.impact.time).fold(1.0, f64::min);
+        assert!(!one.edge_edge.is_empty());
+        assert_eq!(one.earliest(), least);
+        assert_eq!(Impacts::default().earliest(), 1.0);
+    }
+}
