@@ -77,8 +77,8 @@ pub fn edge_edge(from: &[DVec3; 4], to: &[DVec3; 4], separation: f64) -> Option<
 const PASSES: usize = 4;
 const ROUNDS: usize = 64;
 
-/// Rounds with twice the digits, of all passes together.
-const FINE_ROUNDS: usize = 32;
+/// Rounds with twice the digits, of all passes together. They cost some 6 µs each; with 32, hardly fewer near misses are hit.
+const FINE_ROUNDS: usize = 20;
 
 /// Steps from which doubles can go on, after more digits were needed.
 const LARGE_STEP: f64 = 1e-9;

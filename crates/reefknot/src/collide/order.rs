@@ -1,8 +1,8 @@
 //! The order of primitives in the leaves: neighbours in the order are neighbours in space.
 //!
 //! The tree has no pointers, so building it means to put its primitives in order. The Hilbert curve visits all cells of a
-//! fine grid and steps from each to one beside it. On two folded cloths (160,000 triangles, layers nearly touching) it left 194,000 pairs of leaves to
-//! look at; halving at medians left 249,000, and Morton's curve, which jumps, 345,000.
+//! fine grid and steps from each to one beside it. On two folded cloths of 160,000 triangles, halving at medians left
+//! 1.3 times as many pairs of leaves to look at, and Morton's curve, which jumps, 1.8 times.
 
 use super::radix::radix_sort;
 use super::volume::{Volume, larger, smaller};

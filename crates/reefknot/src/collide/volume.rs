@@ -3,7 +3,7 @@
 //! A `Volume<3>` is a box along the axes; a `Volume<9>` also bounds x ± y, x ± z and y ± z, the 18-DOP of Klosowski et al.,
 //! Efficient collision detection using bounding volume hierarchies of k-DOPs (1998), which fits slanted edges and
 //! triangles better: on folded cloths it leaves a sixth of the pairs for about the same time of search, but building takes
-//! three times as long.
+//! twice as long.
 //!
 //! Bounds are f32, half the memory of f64 and twice the lanes. Two things keep that safe: they are relative to a place
 //! amid the points, so that a scene far from 0 loses nothing, and they are rounded outwards by more than all the rounding on the way to

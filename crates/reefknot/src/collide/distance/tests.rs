@@ -145,25 +145,32 @@ fn vectors() -> impl Strategy<Value = [DVec3; 4]> {
     uniform4([coordinate(), coordinate(), coordinate()].prop_map(DVec3::from))
 }
 
+/// Both distances against those of exact fractions.
+fn is_exact(whole: [Whole; 4]) -> Result<(), TestCaseError> {
+    let points = points(whole);
+    let triangle = error(
+        &points,
+        &point_triangle(points),
+        1,
+        exact_point_triangle(whole),
+    );
+    prop_assert!(triangle <= ALLOWED, "point-triangle is off by {triangle}");
+    let edge = error(&points, &edge_edge(points), 2, exact_edge_edge(whole));
+    prop_assert!(edge <= ALLOWED, "edge-edge is off by {edge}");
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
     fn small_whole_numbers_give_the_exact_distance(whole in small()) {
-        let points = points(whole);
-        let triangle = error(&points, &point_triangle(points), 1, exact_point_triangle(whole));
-        prop_assert!(triangle <= ALLOWED, "point-triangle is off by {triangle}");
-        let edge = error(&points, &edge_edge(points), 2, exact_edge_edge(whole));
-        prop_assert!(edge <= ALLOWED, "edge-edge is off by {edge}");
+        is_exact(whole)?;
     }
 
     #[test]
     fn needles_and_nearly_parallel_edges_lose_nothing(whole in thin()) {
-        let points = points(whole);
-        let triangle = error(&points, &point_triangle(points), 1, exact_point_triangle(whole));
-        prop_assert!(triangle <= ALLOWED, "point-triangle is off by {triangle}");
-        let edge = error(&points, &edge_edge(points), 2, exact_edge_edge(whole));
-        prop_assert!(edge <= ALLOWED, "edge-edge is off by {edge}");
+        is_exact(whole)?;
     }
 
     #[test]
