@@ -76,8 +76,13 @@ pub enum SolveError {
 /// Changes a problem while it is solved: normals, weights, k, contacts (never removing one that carries a force), matrices.
 pub trait Refine {
     /// Looks at velocities that the solver has come to, changes the problem, and says what changed. Called every few iterations,
-    /// and for every answer before it counts.
-    fn refine(&mut self, problem: &mut NodalProblem, velocities: &[f64]) -> Refined;
+    /// and for every answer before it counts: then `is_answer`.
+    fn refine(
+        &mut self,
+        problem: &mut NodalProblem,
+        velocities: &[f64],
+        is_answer: bool,
+    ) -> Refined;
 }
 
 /// What [`Refine::refine`] changed.
@@ -94,7 +99,7 @@ pub struct Refined {
 pub struct Unrefined;
 
 impl Refine for Unrefined {
-    fn refine(&mut self, _: &mut NodalProblem, _: &[f64]) -> Refined {
+    fn refine(&mut self, _: &mut NodalProblem, _: &[f64], _: bool) -> Refined {
         Refined::default()
     }
 }

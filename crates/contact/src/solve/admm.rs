@@ -23,6 +23,9 @@ use polish::Polish;
 use projection::Projection;
 pub use weights::{WeightedNodes, Weights};
 
+/// What moves in a step by no more than so many times the tolerance rests.
+const RESTING: f64 = 10.0;
+
 /// How ADMM goes about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -126,7 +129,9 @@ impl Admm {
         for iteration in 1..=self.settings.most_iterations {
             outcome.iterations = iteration;
             outcome.products += run.iterate(problem, &weighted);
-            if run.is_worth_checking(problem) || iteration == self.settings.most_iterations {
+            let is_last = iteration == self.settings.most_iterations;
+            let is_time = iteration % self.settings.refine_every.max(1) == 0;
+            if run.is_worth_checking(problem) || is_time || is_last {
                 outcome.products += 1;
                 run.check(problem, factor);
             }
@@ -135,9 +140,8 @@ impl Admm {
             }
             // An answer counts if nothing changes when it is looked at.
             let is_converged = run.is_converged();
-            let is_time = iteration % self.settings.refine_every.max(1) == 0;
-            let is_changed =
-                (is_converged || is_time) && run.refine(problem, factor, &mut weighted, refine)?;
+            let is_changed = (is_converged || is_time)
+                && run.refine(problem, factor, &mut weighted, (refine, is_converged))?;
             outcome.is_converged = is_converged && !is_changed;
             if outcome.is_converged {
                 break;
@@ -236,19 +240,32 @@ impl Run {
         problem: &mut NodalProblem,
         factor: &mut SystemFactor,
         weighted: &mut Weighted,
-        refine: &mut dyn Refine,
+        (refine, is_answer): (&mut dyn Refine, bool),
     ) -> Result<bool, SolveError> {
-        let velocities = self.iterate.answer(problem, &self.nodes);
-        let known = Warm::from_solution(problem, Vec::new(), &self.projection.impulses());
-        let refined = refine.refine(problem, &velocities);
+        let (velocities, impulses) = match &self.best {
+            Some((_, best)) if is_answer => (best.velocities.clone(), best.impulses.clone()),
+            _ => (
+                self.iterate.answer(problem, &self.nodes),
+                self.projection.impulses(),
+            ),
+        };
+        let known = Warm::from_solution(problem, Vec::new(), &impulses);
+        let refined = refine.refine(problem, &velocities, is_answer);
         if refined.is_nothing() {
             return Ok(false);
         }
+        self.best = None;
         factor.factorize_some(&problem.system, |body| refined.bodies.contains(&body))?;
         let before = std::mem::take(&mut self.nodes);
         self.pose(problem, &known.impulses_of(problem));
-        self.iterate.carry_over(problem, &before, &self.nodes);
-        self.best = None;
+        match is_answer {
+            // Also where Newton steps found it, which iterations know nothing of.
+            true => {
+                self.iterate.velocities = velocities;
+                self.iterate.place(problem, &self.nodes, &self.projection);
+            }
+            false => self.iterate.carry_over(problem, &before, &self.nodes),
+        }
         let others = changed_bodies(problem, &before, &self.nodes);
         let is_changed =
             |body: usize| refined.bodies.contains(&body) || others.binary_search(&body).is_ok();
@@ -321,17 +338,38 @@ impl Run {
         self.error_estimate(problem) <= self.settings.tolerance
     }
 
-    /// Computes the errors of where it is.
+    /// Computes the errors of where it is: of p, and of the velocities that its impulses make. p lets nothing creep where everything
+    /// rests. The other keeps momentum to the last digit, and while things move it is ten times better, since what is left of the
+    /// momentum is mostly far from all contacts.
     fn check(&mut self, problem: &NodalProblem, factor: &SystemFactor) {
-        let solution = Solution {
-            velocities: self.iterate.answer(problem, &self.nodes),
-            impulses: self.projection.impulses(),
+        let impulses = self.projection.impulses();
+        let feasible = self.iterate.answer(problem, &self.nodes);
+        let mut beside = problem.residual(&feasible, &impulses);
+        factor.solve_in_place(&problem.system, &mut beside);
+        let moved: Vec<f64> = feasible.iter().zip(&beside).map(|(p, b)| p - b).collect();
+        let of_feasible = Errors {
+            contact: problem.contact_error(&feasible, &impulses),
+            momentum: problem.largest_displacement(&beside),
         };
-        let errors = problem.errors(factor, &solution.velocities, &solution.impulses);
+        let of_moved = Errors {
+            contact: problem.contact_error(&moved, &impulses),
+            momentum: 0.0,
+        };
+        let (tolerance, least) = (self.settings.tolerance, of_feasible.largest());
+        let is_resting = problem.step * self.iterate.fastest() <= RESTING * tolerance;
+        let is_better = !is_resting || (least > tolerance && of_moved.contact < least);
+        let (errors, velocities) = match is_better {
+            true => (of_moved, moved),
+            false => (of_feasible, feasible),
+        };
         let unrest = problem.step * self.iterate.unrest;
         if unrest > 0.0 {
             self.amplification = (errors.largest() / unrest).max(0.1);
         }
+        let solution = Solution {
+            velocities,
+            impulses,
+        };
         self.offer(errors, solution);
     }
 

@@ -143,6 +143,12 @@ impl Iterate {
         }
     }
 
+    /// The largest speed of p (m/s).
+    pub(super) fn fastest(&self) -> f64 {
+        let speeds = self.feasible.iter().map(|p| p.length());
+        speeds.fold(0.0, larger)
+    }
+
     /// All velocities, with p where there are weights (6.2.7); what is held stays as it is told.
     pub(super) fn answer(&self, problem: &NodalProblem, nodes: &WeightedNodes) -> Vec<f64> {
         let mut velocities = self.velocities.clone();

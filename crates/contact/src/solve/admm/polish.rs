@@ -19,8 +19,10 @@ use crate::system::SystemFactor;
 /// Iterations of ADMM before the first attempt.
 const PATIENCE: usize = 40;
 
-/// WeightedNodes nodes of a component, and contacts of a group, up to which W is computed.
+/// Weighted nodes of a component, and contacts of a group, up to which W is computed and the robust solver takes over: its time grows with
+/// the cube of the contacts.
 const FEW: usize = 400;
+const FEW_CONTACTS: usize = 60;
 
 /// With GMRES: Newton steps, products in each, and how far they reduce its residual.
 const FEW_STEPS: usize = 8;
@@ -74,7 +76,8 @@ impl Polish {
         factor: &SystemFactor,
         impulses: &[DVec3],
     ) -> (Option<(Errors, Solution)>, usize) {
-        let (solution, products) = match most_touched(problem) <= FEW {
+        let is_small = most_touched(problem) <= FEW && most_contacts(problem) <= FEW_CONTACTS;
+        let (solution, products) = match is_small {
             true => match condensed::solve(problem, factor, impulses, self.tolerance) {
                 Ok((solution, outcome)) => (Some(solution), outcome.products),
                 Err(_) => (None, 0),
@@ -125,7 +128,17 @@ impl Polish {
     }
 }
 
-/// WeightedNodes nodes of the body, or rod, that has the most.
+/// Contacts of the group that has the most.
+fn most_contacts(problem: &NodalProblem) -> usize {
+    let (groups, count) = problem.groups();
+    let mut sizes = vec![0; count];
+    for group in groups {
+        sizes[group as usize] += 1;
+    }
+    sizes.into_iter().max().unwrap_or(0)
+}
+
+/// Weighted nodes of the body, or rod, that has the most.
 fn most_touched(problem: &NodalProblem) -> usize {
     let (components, count) = problem.system.components();
     let mut touched = vec![0; count];

@@ -180,7 +180,7 @@ struct Late {
 }
 
 impl Refine for Late {
-    fn refine(&mut self, problem: &mut NodalProblem, velocities: &[f64]) -> Refined {
+    fn refine(&mut self, problem: &mut NodalProblem, velocities: &[f64], _: bool) -> Refined {
         assert_eq!(velocities.len(), problem.system.dofs());
         self.calls += 1;
         let is_time = self.calls == 3;
@@ -263,7 +263,7 @@ fn an_answer_is_looked_at_before_it_counts() {
 struct Heavier(bool);
 
 impl Refine for Heavier {
-    fn refine(&mut self, problem: &mut NodalProblem, _: &[f64]) -> Refined {
+    fn refine(&mut self, problem: &mut NodalProblem, _: &[f64], _: bool) -> Refined {
         if std::mem::replace(&mut self.0, true) {
             return Refined::default();
         }
