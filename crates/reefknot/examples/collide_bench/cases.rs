@@ -91,7 +91,8 @@ impl Case {
         let found = boxes();
         let fewer = dops();
         let pairs = |found: &Candidates| found.point_triangle.len() + found.edge_edge.len();
-        let search = |found: &Candidates| impacts(&features, found, &self.from, &self.to, &[]);
+        let search =
+            |found: &Candidates| impacts(&features, found, &self.from, &self.to, |_, _| 0.0);
         let hits = search(&found);
         let narrow = Best::of(|| drop(black_box(search(&found))));
         let certified = certify(

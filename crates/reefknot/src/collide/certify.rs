@@ -5,6 +5,9 @@
 //! that could meet, and has its own distances ([`distance()`]) and its own test of motion ([`motion_meets`]). That
 //! test is a proof in both directions, whatever rounding does: it finds a rod that jumps through a rod within a step,
 //! and lets pass one that misses by a unit in the last place.
+//!
+//! Motion alone does not tell whether things that start within each other do: [`crossings`] finds that in a single
+//! state. [`certify_shape`] is the test against shapes with a formula.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -15,11 +18,15 @@ mod distance;
 mod integer;
 mod motion;
 mod polygon;
+mod shapes;
+mod surfaces;
 #[cfg(test)]
 mod tests;
 
 pub use distance::distance;
 pub use motion::{Meeting, motion_meets};
+pub use shapes::{ShapeOffender, ShapeReport, certify_shape};
+pub use surfaces::{Crossing, crossings};
 
 /// The two kinds of pairs of features, by their four points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

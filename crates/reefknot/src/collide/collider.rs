@@ -36,6 +36,8 @@ pub struct Settings<'a> {
     pub half_thickness: &'a [f64],
     /// Thickness that the collider adds (m).
     pub skin: f64,
+    /// The parts that are looked at, if not all.
+    pub parts: Option<&'a [bool]>,
 }
 
 /// The contacts of everything that is free with a collider, by ascending id.
@@ -69,13 +71,14 @@ pub fn contacts(
     scene.triangles = in_parallel(triangles, |at| scene.reach(Feature::Triangle(at)));
     let level = LEVEL * scene.size();
     let of_kind = |count: usize, of: fn(u32) -> Feature| {
-        let found = in_parallel(count, |at| scene.contact(of(at), number, level));
-        found.into_iter().flatten()
+        let numbers = (0..count as u32).into_par_iter().with_min_len(CHUNK);
+        let found = numbers.filter_map(|at| scene.contact(of(at), number, level));
+        found.collect::<Vec<Contact>>()
     };
-    of_kind(points, Feature::Point)
-        .chain(of_kind(edges, Feature::Edge))
-        .chain(of_kind(triangles, Feature::Triangle))
-        .collect()
+    let mut found = of_kind(points, Feature::Point);
+    found.extend(of_kind(edges, Feature::Edge));
+    found.extend(of_kind(triangles, Feature::Triangle));
+    found
 }
 
 /// The values of a function of 0 to `count`, in order.
@@ -102,7 +105,12 @@ impl Scene<'_> {
         let corners = ids.map(|point| self.positions[point as usize]);
         let part = self.features.part_of[ids[0] as usize];
         let is_usable = |place: &DVec3| place.abs().cmple(DVec3::splat(FARTHEST)).all();
-        if !self.features.parts[part as usize].is_free || !corners.iter().all(is_usable) {
+        let is_passed = self
+            .settings
+            .parts
+            .is_some_and(|parts| !parts[part as usize]);
+        let is_free = self.features.parts[part as usize].is_free;
+        if is_passed || !is_free || !corners.iter().all(is_usable) {
             return None;
         }
         let count = match feature {

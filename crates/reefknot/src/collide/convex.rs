@@ -13,6 +13,7 @@ mod tests;
 
 use glam::{DVec2, DVec3};
 
+use super::distance::{point_edge, point_triangle};
 use crate::generate::shape::Shape;
 
 /// A slope below this is level.
@@ -53,6 +54,26 @@ pub struct Reach {
 /// Signed distance of a point and its gradient; nothing for shapes without a formula, or a point that is not finite.
 #[must_use]
 pub fn signed(shape: &Shape, point: DVec3) -> Option<Signed> {
+    // The most common first: they need no more than this.
+    match *shape {
+        Shape::Plane { .. } if point.is_finite() => {
+            return Some(Signed {
+                distance: point.z,
+                gradient: DVec3::Z,
+            });
+        }
+        Shape::Sphere { radius } if point.is_finite() => {
+            let length = point.length();
+            return Some(Signed {
+                distance: length - radius,
+                gradient: match length > 0.0 {
+                    true => point / length,
+                    false => DVec3::Z,
+                },
+            });
+        }
+        _ => {}
+    }
     let distance = shape.distance(point)?;
     // What is round about z is looked at in the half plane of radius and height.
     let outwards = DVec2::new(point.x, point.y).try_normalize();
@@ -146,10 +167,43 @@ fn support(shape: &Shape, direction: DVec3) -> Option<DVec3> {
 pub fn closest(shape: &Shape, corners: &[DVec3]) -> Option<Reach> {
     match *corners {
         [point] => Some(certified(corners, [1.0, 0.0, 0.0], signed(shape, point)?)),
+        [_, ..] if matches!(shape, Shape::Sphere { .. } | Shape::Plane { .. }) => {
+            directly(shape, corners)
+        }
         [a, b] => on_edge(shape, [a, b]),
         [a, b, c] => in_triangle(shape, [a, b, c]),
         _ => None,
     }
+}
+
+/// The same for a ball, to whose middle the feature is closest, and for a plane, over which a corner is lowest.
+fn directly(shape: &Shape, corners: &[DVec3]) -> Option<Reach> {
+    let [a, b] = [corners[0], corners[1]];
+    let weights = match (shape, corners) {
+        (Shape::Sphere { .. }, [_, _]) => {
+            let [_, w, v, _] = point_edge([DVec3::ZERO, a, b]).weights;
+            [-w, -v, 0.0]
+        }
+        (Shape::Sphere { .. }, _) => {
+            let [_, w, v, u] = point_triangle([DVec3::ZERO, a, b, corners[2]]).weights;
+            [-w, -v, -u]
+        }
+        (_, [_, _]) if a.z == b.z => [0.5, 0.5, 0.0],
+        _ => {
+            let heights = corners.iter().enumerate();
+            let lowest = heights.min_by(|one, other| one.1.z.total_cmp(&other.1.z));
+            let mut weights = [0.0; 3];
+            weights[lowest?.0] = 1.0;
+            weights
+        }
+    };
+    let at: DVec3 = corners.iter().zip(weights).map(|(c, w)| *c * w).sum();
+    let signed = signed(shape, at)?;
+    let mut reach = certified(corners, weights, signed);
+    let size = corners.iter().map(|corner| corner.abs().max_element());
+    let rounding = 16.0 * f64::EPSILON * size.fold(0.0, f64::max);
+    reach.bound = reach.bound.max(signed.distance - rounding);
+    Some(reach)
 }
 
 /// Adds the lower bound of the tangent plane.

@@ -38,33 +38,29 @@ impl Impacts {
     }
 }
 
-/// Looks at every pair of `candidates` while the points move from `from` to `to`. `guard` is what each point contributes to
-/// the distance that must be kept (m); empty for none.
+/// Looks at every pair of `candidates` while the points move from `from` to `to`. `separation` is the distance that the
+/// features on the points before a place and from there on must keep (m).
 #[must_use]
 pub fn impacts(
     features: &Features,
     candidates: &Candidates,
     from: &[DVec3],
     to: &[DVec3],
-    guard: &[f64],
+    separation: impl Fn([u32; 4], usize) -> f64 + Sync,
 ) -> Impacts {
-    let most = |points: &[u32]| {
-        let guards = points
-            .iter()
-            .map(|&point| guard.get(point as usize).copied().unwrap_or(0.0));
-        guards.fold(0.0, f64::max)
-    };
     let point_triangle = all_impacts::<false>(
         &candidates.point_triangle,
         [from, to],
         |[point, triangle]| {
             let [a, b, c] = features.triangles[triangle as usize];
-            ([point, a, b, c], most(&[point]) + most(&[a, b, c]))
+            let points = [point, a, b, c];
+            (points, separation(points, 1))
         },
     );
     let edge_edge = all_impacts::<true>(&candidates.edge_edge, [from, to], |[one, other]| {
         let ([a, b], [c, d]) = (features.edges[one as usize], features.edges[other as usize]);
-        ([a, b, c, d], most(&[a, b]) + most(&[c, d]))
+        let points = [a, b, c, d];
+        (points, separation(points, 2))
     });
     Impacts {
         point_triangle,
@@ -147,9 +143,9 @@ mod tests {
             let boxes = Tree::new(features, &scene.volumes::<3>()).candidates(features);
             let dops = Tree::new(features, &scene.volumes::<9>()).candidates(features);
             let all = everything(features);
-            let known = impacts(features, &all, from, to, &[]);
-            prop_assert_eq!(&impacts(features, &boxes, from, to, &[]), &known);
-            prop_assert_eq!(&impacts(features, &dops, from, to, &[]), &known);
+            let known = impacts(features, &all, from, to, |_, _| 0.0);
+            prop_assert_eq!(&impacts(features, &boxes, from, to, |_, _| 0.0), &known);
+            prop_assert_eq!(&impacts(features, &dops, from, to, |_, _| 0.0), &known);
             // Whatever the independent test finds is among them.
             let report = certify(features, &all.point_triangle, &all.edge_edge, from, to, |_, _| 0.0);
             let found = known.point_triangle.len() + known.edge_edge.len();
@@ -162,8 +158,8 @@ mod tests {
             let Scene { features, from, to, .. } = &scene;
             let all = everything(features);
             let guards: Vec<f64> = (0..from.len()).map(|point| guard * (point % 3) as f64).collect();
-            let found = impacts(features, &all, from, to, &guards);
             let most = |points: &[u32]| points.iter().map(|&point| guards[point as usize]).fold(0.0, f64::max);
+            let found = impacts(features, &all, from, to, |points, second| most(&points[..second]) + most(&points[second..]));
             let at = |points: [u32; 4]| [from, to].map(|x| points.map(|point| x[point as usize]));
             let mut alone = Impacts::default();
             for &pair in &all.point_triangle {
@@ -191,7 +187,7 @@ mod tests {
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.unwrap()
-                .install(|| impacts(&scene.features, &all, &scene.from, &scene.to, &[]))
+                .install(|| impacts(&scene.features, &all, &scene.from, &scene.to, |_, _| 0.0))
         };
         let one = on(1);
         assert_eq!(one, on(2));

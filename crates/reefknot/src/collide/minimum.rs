@@ -24,6 +24,9 @@ use super::pair::{Feature, Pair};
 /// A way that descends by less than this sine is level.
 const LEVEL: f64 = 1e-9;
 
+/// Surfaces that are parallel up to this sine touch where their creases cross.
+const CREASE: f64 = 0.1;
+
 /// What rounding may leave of a zero in the distance of two points, as a part of their coordinates.
 const ROUNDING: f64 = 32.0 * f64::EPSILON;
 
@@ -110,16 +113,20 @@ impl Placed<'_> {
     /// Whether no way from the closest points of a settled pair comes closer.
     ///
     /// A point moves by itself: where the other surface is flat it is a contact though its own surface descends from there, by up to
-    /// the sine `slope`.
+    /// the sine `slope`. Then borders and creases of both surfaces that cross are contacts too, though these are not quite parallel: they are
+    /// the corners of the area on which one thing lies on another, and without them it would rock.
     #[must_use]
     pub fn is_minimum(&self, pair: Pair, near: &Near, slope: f64) -> bool {
         let [first, second] = pair.features();
+        let is_crossing = slope > 0.0 && self.is_sharp(first, near) && self.is_sharp(second, near);
         [(first, second), (second, first)]
             .into_iter()
             .all(|(feature, other)| {
                 let is_point = matches!(feature, Feature::Point(_));
                 let slope = if slope > 0.0 && is_point && self.is_flat(other, near) {
                     slope
+                } else if is_crossing {
+                    slope.min(CREASE)
                 } else {
                     0.0
                 };
@@ -129,6 +136,22 @@ impl Placed<'_> {
                         || !self.has_closer(larger, other, near.closest.distance)
                 })
             })
+    }
+
+    /// Whether the surface ends at a feature, or turns away from the other by more than a crease must.
+    fn is_sharp(&self, feature: Feature, near: &Near) -> bool {
+        let turns_away = |larger: Feature| {
+            let change = self.way(feature, larger).dot(near.closest.vector);
+            change.abs() > 3.0 * CREASE * near.closest.distance
+        };
+        match feature {
+            Feature::Triangle(_) | Feature::Collider(_) => false,
+            Feature::Edge(_) => {
+                feature.around(self.features).count() == 1
+                    || feature.around(self.features).any(turns_away)
+            }
+            Feature::Point(_) => feature.around(self.features).any(turns_away),
+        }
     }
 
     /// Whether the surface around a feature is at right angles to the vector between the closest points.

@@ -93,6 +93,22 @@ impl Pair {
         }
     }
 
+    /// The pair that has a number.
+    #[must_use]
+    pub fn of(id: u64) -> Pair {
+        let number = |shift: u32| (id >> shift) as u32 & ((1 << BITS) - 1);
+        let feature = |kind: u64, number: u32| match kind & 3 {
+            0 => Feature::Point(number),
+            1 => Feature::Edge(number),
+            2 => Feature::Triangle(number),
+            _ => Feature::Collider(number),
+        };
+        Pair::new(
+            feature(id >> 62, number(BITS)),
+            feature(id >> 60, number(0)),
+        )
+    }
+
     /// The lower one and the higher one.
     #[must_use]
     pub fn features(self) -> [Feature; 2] {
@@ -131,6 +147,7 @@ mod tests {
             for other in &all[at..] {
                 let pair = Pair::new(*one, *other);
                 assert_eq!(pair, Pair::new(*other, *one));
+                assert_eq!(pair, Pair::of(pair.id()));
                 ids.push(pair.id());
             }
         }

@@ -33,7 +33,7 @@ const PARALLEL: f64 = 1e-6;
 /// Pairs that one task looks at.
 const CHUNK: usize = 1024;
 
-/// Thickness that is added between two parts (m), by their numbers.
+/// Thickness that is added between two parts, or taken away (m), by their numbers.
 pub type Extra<'a> = &'a (dyn Fn(u32, u32) -> f64 + Sync);
 
 /// What counts as a contact.
@@ -127,6 +127,19 @@ pub fn contacts(
         .collect::<Vec<Vec<Contact>>>()
         .concat();
     Proximity { contacts, lost }
+}
+
+/// The thickness between the features of a pair where the points have these weights (m).
+#[must_use]
+pub fn thickness(features: &Features, pair: Pair, near: &Near, settings: &Settings) -> f64 {
+    let state = State {
+        placed: Placed {
+            features,
+            positions: &[],
+        },
+        settings: *settings,
+    };
+    state.thickness(pair, near)
 }
 
 /// Whether a point is nowhere, or too far away.
@@ -228,7 +241,7 @@ impl State<'_> {
     fn extra(&self, near: &Near) -> f64 {
         let [first, second] = self.parts(near);
         let extra = self.settings.extra.map(|extra| extra(first, second));
-        extra.map_or(0.0, |extra| extra.max(0.0))
+        extra.unwrap_or(0.0)
     }
 
     /// Thickness of both sides where they are closest, limited for parts of one thing ([`Settings::rest`]).
@@ -237,7 +250,7 @@ impl State<'_> {
         let own: f64 = terms
             .map(|(&point, weight)| weight.abs() * self.half_thickness(point))
             .sum();
-        let thickness = own + self.extra(near);
+        let thickness = (own + self.extra(near)).max(0.0);
         let [first, second] = self.parts(near);
         match self.settings.rest {
             Some(positions) if first == second && thickness > 0.0 => {

@@ -10,7 +10,7 @@
 //! part. The tree measures that by the sides of its nodes relative to those of its features, and orders itself anew when they
 //! have grown too much. What is found never depends on the order, only how fast.
 
-use super::block::{Block, WIDTH};
+use super::block::{Block, WIDTH, bits, lanes};
 use super::features::{Features, Primitive};
 use super::leaf::{CHUNK, Chunk, LEAF, Leaf, common};
 use super::order::along_curve;
@@ -48,7 +48,11 @@ impl<const K: usize> Tree<K> {
     /// Builds a tree over all primitives. `volumes` must hold all their points.
     #[must_use]
     pub fn new(features: &Features, volumes: &Volumes<K>) -> Self {
-        let all = &features.primitives;
+        Self::over(&features.primitives, volumes)
+    }
+
+    /// Builds a tree over some primitives.
+    pub(super) fn over(all: &[Primitive], volumes: &Volumes<K>) -> Self {
         let order = along_curve(all.len(), |at| bound(&all[at], volumes));
         let leaves = all.len().div_ceil(LEAF);
         let mut lowest = vec![Block::EMPTY; leaves.div_ceil(WIDTH)];
@@ -155,6 +159,26 @@ impl<const K: usize> Tree<K> {
     pub(super) fn leaf(&self, leaf: usize) -> (&Chunk<K>, &Leaf) {
         let chunk = &self.chunks[leaf / CHUNK];
         (chunk, &chunk.leaves[leaf % CHUNK])
+    }
+
+    /// Adds all triangles whose volumes overlap one, in the order of the leaves from the last.
+    pub(super) fn add_triangles(&self, volume: &Volume<K>, found: &mut Vec<u32>) {
+        let top = self.levels.len().checked_sub(1);
+        let mut open = Vec::from_iter(top.map(|top| (top, 0)));
+        while let Some((level, block)) = open.pop() {
+            for lane in lanes(bits(&self.levels[level][block].overlapping(volume))) {
+                let child = WIDTH * block + lane;
+                if level > 0 {
+                    open.push((level - 1, child));
+                    continue;
+                }
+                let (chunk, leaf) = self.leaf(child);
+                for group in chunk.triangles(leaf) {
+                    let hits = lanes(bits(&group.volumes.overlapping(volume)));
+                    found.extend(hits.map(|hit| group.numbers[hit]));
+                }
+            }
+        }
     }
 
     /// Fits all leaves and the blocks above them.

@@ -132,7 +132,7 @@ impl Shape {
     }
 
     /// The lengths that must be positive.
-    fn lengths(&self) -> Vec<(&'static str, f64)> {
+    pub(crate) fn lengths(&self) -> Vec<(&'static str, f64)> {
         match *self {
             Shape::Box { size } => size.map(|side| ("size", side)).to_vec(),
             Shape::Sphere { radius } => vec![("radius", radius)],

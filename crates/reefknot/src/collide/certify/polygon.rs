@@ -168,16 +168,9 @@ impl<const CORNERS: usize> MovingPolygon<Integer, CORNERS> {
         [from, to]: [&[DVec3; 4]; 2],
         pairs: [[usize; 2]; CORNERS],
     ) -> MovingPolygon<Integer, CORNERS> {
-        let lowest: [i32; 3] = from_fn(|axis| {
-            let coordinates = from.iter().chain(to).map(|point| point[axis]);
-            coordinates.filter_map(lowest_bit).min().unwrap_or(0)
-        });
+        let lowest = lowest_bits(from.iter().chain(to));
         let difference = |points: &[DVec3; 4], [one, other]: [usize; 2]| {
-            from_fn(|axis| {
-                let [one, other] =
-                    [one, other].map(|point| Integer::multiple(points[point][axis], lowest[axis]));
-                one.minus(&other)
-            })
+            exact_difference(points[one], points[other], lowest)
         };
         MovingPolygon {
             start: pairs.map(|pair| difference(from, pair)),
@@ -186,16 +179,32 @@ impl<const CORNERS: usize> MovingPolygon<Integer, CORNERS> {
     }
 }
 
+/// The exponents of the lowest bits of all coordinates, by axis.
+pub(super) fn lowest_bits<'a>(points: impl Iterator<Item = &'a DVec3> + Clone) -> [i32; 3] {
+    from_fn(|axis| {
+        let coordinates = points.clone().map(|point| point[axis]);
+        coordinates.filter_map(lowest_bit).min().unwrap_or(0)
+    })
+}
+
+/// The difference of two points in units of the lowest bits.
+pub(super) fn exact_difference(one: DVec3, other: DVec3, lowest: [i32; 3]) -> [Integer; 3] {
+    from_fn(|axis| {
+        let [one, other] = [one, other].map(|point| Integer::multiple(point[axis], lowest[axis]));
+        one.minus(&other)
+    })
+}
+
 /// Bounds of the errors of what is computed from a rounded polygon. With u = 2^-53: the coordinates of a corner are
 /// below 2 and off by at most 4u of that (a difference, two weights that add up to 1, two products, a sum). A product
 /// of two is below 4 and off by 9u of that, an area adds at most 4 of them, 46u · 4 < 2^-45. A volume adds 18
 /// products of three, below 8 and each off by 19u of that, 342u · 8 < 2^-41.
 const COORDINATE_ERROR: f64 = f64::EPSILON * 8.0;
-const AREA_ERROR: f64 = f64::EPSILON * 128.0;
-const VOLUME_ERROR: f64 = f64::EPSILON * 2048.0;
+pub(super) const AREA_ERROR: f64 = f64::EPSILON * 128.0;
+pub(super) const VOLUME_ERROR: f64 = f64::EPSILON * 2048.0;
 
 /// A sign, if known.
-type Sign = Option<Ordering>;
+pub(super) type Sign = Option<Ordering>;
 
 /// What is known about the sign of a polynomial over a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -355,12 +364,12 @@ impl<T: Number, const CORNERS: usize> MovingPolygon<T, CORNERS> {
     }
 }
 
-fn cross<T: Number>(a: &[T; 3], b: &[T; 3]) -> [T; 3] {
+pub(super) fn cross<T: Number>(a: &[T; 3], b: &[T; 3]) -> [T; 3] {
     let minor = |i: usize, j: usize| a[i].times(&b[j]).minus(&a[j].times(&b[i]));
     [minor(1, 2), minor(2, 0), minor(0, 1)]
 }
 
-fn dot<T: Number>(a: &[T; 3], b: &[T; 3]) -> T {
+pub(super) fn dot<T: Number>(a: &[T; 3], b: &[T; 3]) -> T {
     let [x, y, z] = from_fn(|axis| a[axis].times(&b[axis]));
     x.plus(&y).plus(&z)
 }

@@ -33,6 +33,7 @@ fn within(range: f64) -> Settings<'static> {
         range,
         half_thickness: &[],
         skin: 0.0,
+        parts: None,
     }
 }
 
@@ -99,6 +100,7 @@ fn a_rod_touches_a_cylinder_in_a_segment_or_at_a_vertex() {
         let settings = Settings {
             half_thickness: &half_thickness,
             skin: 0.001,
+            parts: None,
             ..within(0.01)
         };
         let features = features(7, &[], &segments);
