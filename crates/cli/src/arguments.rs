@@ -1,9 +1,14 @@
 //! The command line.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use reefknot::scene::read::Read;
+use reefknot::scene::shape::Shape;
+use reefknot::scene::tables::Solver;
 use reefknot::units::parse_quantity;
 
 /// Simulates thin and soft things: cloth with stretch, bending, gravity, wind and pins. The same
@@ -77,8 +82,14 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub(crate) frames: Option<u64>,
     /// The contact solver, whatever the scene says
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = solvers())]
     pub(crate) solver: Option<String>,
+    /// Test every step for intersections, not only those that end a frame
+    #[arg(long)]
+    pub(crate) certify: bool,
+    /// Store the contact problems of these steps in RUN/problems, such as 10,20..25 (both included), for `solve`
+    #[arg(long, value_name = "STEPS", value_delimiter = ',', value_parser = steps)]
+    pub(crate) capture: Vec<RangeInclusive<u64>>,
     /// Number of threads; the result does not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub(crate) threads: Option<u64>,
@@ -170,6 +181,29 @@ pub(crate) struct SolveArguments {
     /// Print nothing but errors and the summary
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+/// The solvers that a scene can have.
+fn solvers() -> PossibleValuesParser {
+    let words = match Solver::shape() {
+        Shape::Choice(words) => words,
+        _ => Vec::new(),
+    };
+    let value = |(word, doc): (&'static str, &'static str)| {
+        PossibleValue::new(word).help(doc.trim().trim_end_matches('.'))
+    };
+    PossibleValuesParser::new(words.into_iter().map(value))
+}
+
+/// Reads "10" or "10..20", with both ends.
+fn steps(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    match (first.trim().parse(), last.trim().parse()) {
+        (Ok(0), _) => Err("the first step is 1".to_owned()),
+        (Ok(first), Ok(last)) if first <= last => Ok(first..=last),
+        (Ok(_), Ok(_)) => Err("the first step comes after the last".to_owned()),
+        _ => Err("steps are needed, such as 10 or 10..20".to_owned()),
+    }
 }
 
 /// Reads a number above 0.

@@ -214,6 +214,9 @@ mod tests {
             ..Status::default()
         };
         assert!(line(&status).starts_with("  7%  step 7 of 100"));
+        assert!(!line(&status).contains("contacts"));
+        (status.contacts, status.error) = (12, 3e-7);
+        assert!(line(&status).contains("  12 contacts  error 3e-7 m  "));
         // Also before the first step, and of a run without steps.
         (status.step, status.steps) = (0, 0);
         assert!(line(&status).contains("  0%"));

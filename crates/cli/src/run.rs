@@ -1,5 +1,6 @@
 //! `reefknot run`.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use reefknot::check::{Finding, check_scene};
@@ -40,6 +41,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         resume: arguments.resume,
         overwrite: arguments.overwrite,
         time_limit: arguments.time_limit,
+        certify: arguments.certify,
+        capture: arguments.capture.clone(),
         command: std::env::args().collect(),
         build: Build {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -63,13 +66,21 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         },
         message: error.to_string(),
     })?;
+    if !options.capture.is_empty() && outcome.captured == 0 {
+        terminal
+            .note("nothing was captured: none of these steps was computed now and has contacts");
+    }
     if !arguments.quiet {
         tell(&outcome, &options);
     }
     if let Some(SummaryFormat::Json) = arguments.summary {
         say(&serde_json::to_string(&outcome.summary).unwrap_or_default());
     }
+    if let Some(offence) = &outcome.offence {
+        let _ = writeln!(std::io::stderr(), "error: {offence}");
+    }
     Ok(match outcome.ending {
+        Ending::Finished | Ending::WasFinished if outcome.offence.is_some() => FAILED,
         Ending::Finished | Ending::WasFinished => 0,
         Ending::Stopped(Stop::Interrupt) => INTERRUPTED,
         Ending::Stopped(Stop::Terminate | Stop::TimeLimit) => STOPPED,
@@ -144,6 +155,12 @@ fn tell(outcome: &Outcome, options: &RunOptions) {
         clock(summary.wall_s)
     ));
     tell_work(summary);
+    tell_contacts(summary);
+    tell_errors(summary);
+    if outcome.captured > 0 {
+        let count = outcome.captured;
+        say(&format!("  contact problems in {folder}/problems: {count}"));
+    }
     if let Some(probes) = summary.facts.probes.as_object() {
         for (name, value) in probes {
             say(&format!("  probe {name}: {value}"));
@@ -155,18 +172,24 @@ fn tell(outcome: &Outcome, options: &RunOptions) {
     });
 }
 
+/// How long it took, and what for.
 fn tell_work(summary: &Summary) {
     let phases = &summary.phases_s;
     let parts = [
+        ("detect", phases.detect),
         ("assemble", phases.assemble),
         ("linear", phases.linear),
+        ("contact", phases.contact),
+        ("gate", phases.gate),
         ("certify", phases.certify),
         ("write", phases.write),
     ];
     let total: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
     let parts: Vec<String> = parts
         .iter()
-        .map(|(name, seconds)| format!("{name} {:.0}%", 100.0 * seconds / total.max(1e-12)))
+        .map(|(name, seconds)| (name, 100.0 * seconds / total.max(1e-12)))
+        .filter(|(_, percent)| *percent >= 0.5)
+        .map(|(name, percent)| format!("{name} {percent:.0}%"))
         .collect();
     if let Some(step) = summary.wall_per_step_s {
         say(&format!(
@@ -178,12 +201,60 @@ fn tell_work(summary: &Summary) {
             parts.join(", ")
         ));
     }
-    let error = match summary.momentum_error_m {
-        Some(error) => format!("momentum error at most {:.1e} m", error.max),
-        None => "nothing to solve".to_owned(),
-    };
+}
+
+/// What touched, and whether anything went through anything.
+fn tell_contacts(summary: &Summary) {
+    let known = summary.contacts.zip(summary.iterations);
+    match known.filter(|_| summary.contact_error_m.is_some()) {
+        Some((contacts, iterations)) => say(&format!(
+            "  {:.0} contacts in a step, at most {}; {:.0} iterations, at most {}; {}",
+            contacts.mean,
+            contacts.max,
+            iterations.mean,
+            iterations.max,
+            intersections(summary)
+        )),
+        None => say("  contact is not simulated"),
+    }
+    let steps = summary.steps;
+    if summary.failsafe_steps > 0 {
+        let count = summary.failsafe_steps;
+        say(&format!(
+            "  the fail-safe acted in {count} of {steps} steps"
+        ));
+    }
+    if summary.halved_steps > 0 {
+        let count = summary.halved_steps;
+        say(&format!("  halved: {count} of {steps} steps"));
+    }
+}
+
+/// What the independent test found, and what it looked at.
+fn intersections(summary: &Summary) -> String {
+    let (tested, steps) = (summary.certified_steps, summary.steps);
+    match summary.intersections {
+        None => "not tested for intersections".to_owned(),
+        Some(count) if tested == steps => format!("{count} intersections (all steps tested)"),
+        Some(count) => format!("{count} intersections ({tested} of {steps} steps tested)"),
+    }
+}
+
+/// How far the result is from what was to be solved.
+fn tell_errors(summary: &Summary) {
+    let errors = [
+        ("contact", summary.contact_error_m),
+        ("momentum", summary.momentum_error_m),
+    ];
+    let errors = errors.into_iter().filter_map(|(name, error)| {
+        let largest = error?.max;
+        Some(format!("{name} error at most {largest:.1e} m"))
+    });
+    let mut errors: Vec<String> = errors.collect();
+    if errors.is_empty() {
+        errors.push("nothing to solve".to_owned());
+    }
     let stretch = summary.max_stretch.unwrap_or(1.0);
-    say(&format!(
-        "  {error}, largest stretch {stretch:.3}; contact is not simulated"
-    ));
+    errors.push(format!("largest stretch {stretch:.3}"));
+    say(&format!("  {}", errors.join(", ")));
 }

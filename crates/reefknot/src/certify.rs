@@ -6,12 +6,17 @@ use std::ops::Range;
 use glam::DVec3;
 use rayon::prelude::*;
 
+mod touched;
+
 use crate::energy::linearize::Problem;
 use crate::energy::{CHUNK, sum_in_chunks};
 use crate::integrate::{Scratch, Step, Taken};
 use crate::model::{Body, Elements, Model, Trial};
+use crate::pose::relative;
 use crate::report::{Energies, StepReport};
 use crate::state::State;
+use touched::touched;
+pub use touched::{ContactRecord, ContactState};
 
 /// A momentum error that is surely below this (m) is reported by its bound, which costs no solve.
 const NEGLIGIBLE: f64 = 1e-9;
@@ -44,21 +49,25 @@ fn kinetic_energy(model: &Model, state: &State) -> f64 {
 }
 
 /// Grades a step and packs it up.
-pub(crate) fn certify(problem: &Problem<'_>, taken: &mut Taken, scratch: &Scratch) -> Step {
+pub(crate) fn certify(problem: &Problem<'_>, taken: &mut Taken<'_>, scratch: &Scratch) -> Step {
     let (model, h) = (problem.model, problem.h());
     let unknowns = &model.unknowns;
-    let energy_j = balance(problem, taken, scratch);
-    let (to, residual) = (std::mem::take(&mut taken.to), &mut taken.residual);
-    let is_held = &problem.held.is_held;
-    let pin_force = |(node, _): &(usize, DVec3)| {
-        let offset = unknowns.node_offset[*node];
-        let along = |axis: usize| match is_held[offset + axis] {
-            true => residual[offset + axis] / h,
-            false => 0.0,
-        };
-        (*node, DVec3::new(along(0), along(1), along(2)))
+    // What contacts do is no error.
+    let push = match &taken.touches {
+        Some(touches) => touches.push(problem),
+        None => vec![0.0; taken.residual.len()],
     };
-    let pin_forces: Vec<(usize, DVec3)> = problem.held.targets.iter().map(pin_force).collect();
+    let energy_j = balance(problem, taken, &push, scratch);
+    for (rho, push) in taken.residual.iter_mut().zip(&push) {
+        *rho -= push;
+    }
+    let touched = taken
+        .touches
+        .as_ref()
+        .map(|touches| touched(problem, touches, taken, scratch));
+    let (mut to, residual) = (std::mem::take(&mut taken.to), &mut taken.residual);
+    let is_held = &problem.held.is_held;
+    let pin_forces = pin_forces(problem, residual);
     let residuals = residual.par_iter_mut().zip(is_held);
     residuals.with_min_len(CHUNK).for_each(|(rho, is_held)| {
         if *is_held {
@@ -73,32 +82,76 @@ pub(crate) fn certify(problem: &Problem<'_>, taken: &mut Taken, scratch: &Scratc
         }
         scratch
             .factor
-            .solve_in_place(&scratch.held_system, residual);
+            .solve_in_place(&scratch.posed.system, residual);
         h * unknowns.largest_at_nodes(residual)
     });
     let stretches = model.bodies.iter().map(|body| body.max_stretch(&to));
+    let max_stretch = stretches.fold(0.0, f64::max);
+    let contacts = touched
+        .as_ref()
+        .map_or(&[][..], |touched| &touched.contacts);
+    carry_over(taken, contacts, &mut to);
+    let gaps = contacts.iter().map(|contact| contact.gap);
     let report = StepReport {
         step: to.step,
         time: problem.span.end,
-        contacts: 0,
+        contacts: contacts.len() as u64,
         iterations: taken.iterations,
         halvings: 0,
-        intersections: None,
-        min_gap_m: None,
-        contact_error_m: None,
+        failsafe: taken
+            .touches
+            .as_ref()
+            .is_some_and(|touches| touches.is_guarded),
+        intersections: touched.as_ref().and_then(|touched| touched.intersections),
+        min_gap_m: gaps.fold(None, |least: Option<f64>, gap| {
+            Some(least.map_or(gap, |l| l.min(gap)))
+        }),
+        contact_error_m: touched.as_ref().map(|touched| touched.error),
         momentum_error_m: error,
         nonlinear_error_m: error.filter(|_| taken.is_nonlinear),
-        max_stretch: stretches.fold(0.0, f64::max),
+        max_stretch,
         energy_j,
         wall_s: 0.0,
         cpu_s: None,
         phases_s: taken.phases,
     };
+    let (contacts, offence) = touched
+        .map(|touched| (touched.contacts, touched.offence))
+        .unwrap_or_default();
     Step {
         to,
         report,
         pin_forces,
+        contacts,
+        offence,
     }
+}
+
+/// What the next step is to know of the contacts of this one.
+fn carry_over(taken: &Taken<'_>, contacts: &[ContactRecord], to: &mut State) {
+    let loaded = contacts
+        .iter()
+        .filter(|contact| contact.force != DVec3::ZERO);
+    to.contacts = loaded.map(|contact| (contact.id, contact.force)).collect();
+    let posed = taken.touches.iter().flat_map(|touches| &touches.posed);
+    let bouncing = posed.filter(|posed| posed.approach > 0.0);
+    to.approaches = bouncing
+        .map(|posed| (posed.contact.id, posed.approach))
+        .collect();
+}
+
+/// The force that it took to hold each node (N), along the axes along which it is held.
+fn pin_forces(problem: &Problem<'_>, residual: &[f64]) -> Vec<(usize, DVec3)> {
+    let (h, is_held) = (problem.h(), &problem.held.is_held);
+    let force = |(node, _): &(usize, DVec3)| {
+        let offset = problem.model.unknowns.node_offset[*node];
+        let along = |axis: usize| match is_held[offset + axis] {
+            true => residual[offset + axis] / h,
+            false => 0.0,
+        };
+        (*node, DVec3::new(along(0), along(1), along(2)))
+    };
+    problem.held.targets.iter().map(force).collect()
 }
 
 /// A bound of max ‖(A⁻¹ρ)ⱼ‖ over the nodes that needs no solve (m/s). K and C are positive semidefinite, so A ⪰ M and
@@ -138,9 +191,9 @@ fn momentum_bound(model: &Model, residual: &[f64], scratch: &Scratch) -> f64 {
 }
 
 /// Energies after the step, and what flowed during it. Multiplying the equations of the step, M (v − v₀) + hα M v + hC v − h F +
-/// h G = ρ, by v gives each term, whatever the elastic force −G that the method takes; the numerical loss is what h G v and
+/// h G = ρ + Bᵀ r, by v gives each term, whatever the elastic force −G that the method takes; the numerical loss is what h G v and
 /// M (v − v₀) v have beyond the changes of elastic and kinetic energy.
-fn balance(problem: &Problem<'_>, taken: &Taken, scratch: &Scratch) -> Energies {
+fn balance(problem: &Problem<'_>, taken: &Taken<'_>, push: &[f64], scratch: &Scratch) -> Energies {
     let (model, from, to) = (problem.model, problem.from, &taken.to);
     let (h, unknowns, v) = (problem.h(), &model.unknowns, &taken.velocities);
     let dot =
@@ -177,10 +230,20 @@ fn balance(problem: &Problem<'_>, taken: &Taken, scratch: &Scratch) -> Energies 
         .sum();
     after.viscous = drag_work - wind_drag + medium;
     let held_work = sum_in_chunks(v.len(), |dof| match problem.held.is_held[dof] {
-        true => taken.residual[dof] * v[dof],
+        true => (taken.residual[dof] - push[dof]) * v[dof],
         false => 0.0,
     });
     after.work = held_work + told + wind_work + h * dot(&scratch.loads, v);
+    if let Some(touches) = &taken.touches {
+        // r·Bv is what contacts give: r·(Bv + k) less what those give who are told to move.
+        for (posed, impulse) in touches.posed.iter().zip(&touches.impulses) {
+            let speed = relative(&posed.stencil, posed.drift, |node| {
+                unknowns.at_node(v, node as usize)
+            });
+            after.contact -= impulse.dot(speed);
+            after.work -= impulse.dot(posed.drift);
+        }
+    }
 
     // h G v = ρ v − (M (1 + hα) v + hC v − f) v.
     let left = sum_in_chunks(v.len(), |dof| {
@@ -204,7 +267,7 @@ fn balance(problem: &Problem<'_>, taken: &Taken, scratch: &Scratch) -> Energies 
 }
 
 /// The work of the wind (J), and what of it is in C: its drag at the velocities that it was taken at.
-fn wind_flows(problem: &Problem<'_>, taken: &Taken, scratch: &Scratch) -> (f64, f64) {
+fn wind_flows(problem: &Problem<'_>, taken: &Taken<'_>, scratch: &Scratch) -> (f64, f64) {
     let (model, h) = (problem.model, problem.h());
     if model.wind.is_none() {
         return (0.0, 0.0);
@@ -244,12 +307,12 @@ mod tests {
             linearize(&problem, &rest, Which::All, &mut scratch);
             let Scratch {
                 system,
-                held_system,
+                posed,
                 factor,
                 ..
             } = &mut scratch;
-            held_system.hold(system, &problem.held.is_held, |_| true);
-            factor.factorize(held_system).unwrap();
+            posed.system.hold(system, &problem.held.is_held, |_| true);
+            factor.factorize(&posed.system).unwrap();
             for seed in 0..20 {
                 let mut residual = velocities(&tied, seed, 1.0);
                 for (rho, is_held) in residual.iter_mut().zip(&problem.held.is_held) {
@@ -258,7 +321,7 @@ mod tests {
                 let bound = momentum_bound(&tied, &residual, &scratch);
                 scratch
                     .factor
-                    .solve_in_place(&scratch.held_system, &mut residual);
+                    .solve_in_place(&scratch.posed.system, &mut residual);
                 let error = tied.unknowns.largest_at_nodes(&residual);
                 assert!(error > 0.0 && error <= bound, "{error} above {bound}");
             }

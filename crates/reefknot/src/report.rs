@@ -76,6 +76,9 @@ pub struct StepReport {
     /// How often the step or a part of it was halved.
     #[serde(default)]
     pub halvings: u64,
+    /// Whether the fail-safe changed the motion.
+    #[serde(default)]
+    pub failsafe: bool,
     /// Intersections found by the independent test.
     pub intersections: Option<u64>,
     /// Least distance minus thickness (m).
@@ -139,6 +142,7 @@ pub struct Statistics {
     /// Number of steps.
     pub steps: u64,
     halved_steps: u64,
+    failsafe_steps: u64,
     wall: Series,
     cpu: f64,
     phases: Phases,
@@ -159,6 +163,7 @@ impl Statistics {
     pub fn add(&mut self, report: &StepReport) {
         self.steps += 1;
         self.halved_steps += u64::from(report.halvings > 0);
+        self.failsafe_steps += u64::from(report.failsafe);
         self.wall.add(report.wall_s);
         self.cpu += report.cpu_s.unwrap_or(0.0);
         self.phases.add(&report.phases_s);
@@ -291,7 +296,7 @@ impl Summary {
         Summary {
             steps: statistics.steps,
             halved_steps: statistics.halved_steps,
-            failsafe_steps: 0,
+            failsafe_steps: statistics.failsafe_steps,
             certified_steps: statistics.certified_steps,
             wall_s: facts.setup_s + statistics.wall.sum,
             cpu_s: statistics.cpu,

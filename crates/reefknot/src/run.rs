@@ -1,9 +1,11 @@
 //! A whole run: from a scene to a folder, through any number of stops.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use reefknot_contact::file::problem::CapturedProblem;
 use serde_json::{Value as Json, json};
 
 use crate::integrate::{self, Scratch, Step, StepError};
@@ -14,7 +16,7 @@ use crate::machine;
 use crate::model::Model;
 use crate::probe::ProbeSeries;
 use crate::report::{Statistics, StepReport, Summary, SummaryFacts};
-use crate::resume::{self, ResumePoint};
+use crate::resume::{self, ResumePoint, StepLog};
 use crate::scene::{Scene, SceneRequest};
 use crate::state::State;
 
@@ -32,6 +34,10 @@ pub struct RunOptions {
     pub overwrite: bool,
     /// Stop with a checkpoint after this time.
     pub time_limit: Option<Duration>,
+    /// The independent test looks at every step, not only at those that end a frame.
+    pub certify: bool,
+    /// Steps whose contact problem is stored, if they have contacts.
+    pub capture: Vec<RangeInclusive<u64>>,
     /// The command line, for the manifest.
     pub command: Vec<String>,
     /// Which build of the program this is.
@@ -110,7 +116,7 @@ pub enum RunError {
         /// Where it would have ended (s).
         time: f64,
         /// Why.
-        source: StepError,
+        source: Box<StepError>,
         /// The file of the state before it.
         checkpoint: String,
     },
@@ -126,6 +132,10 @@ pub struct Outcome {
     pub ending: Ending,
     /// Its summary.
     pub summary: Summary,
+    /// If there are intersections: the first, with step and time, in a sentence.
+    pub offence: Option<String>,
+    /// How many contact problems were stored.
+    pub captured: u64,
 }
 
 /// Runs a scene into a folder.
@@ -141,6 +151,7 @@ pub fn run(
     let began = Instant::now();
     let refused = |error: IoError| RunError::Refused(error.to_string());
     integrate::refuse_unstable(model).map_err(|error| RunError::Refused(error.to_string()))?;
+    refuse_intersections(model)?;
     let folder = RunFolder::new(&options.folder);
     refuse_contents(&folder.contents().map_err(refused)?, &folder, options)?;
     let _lock = folder.lock().map_err(refused)?;
@@ -181,19 +192,29 @@ pub fn run(
         setup: Duration::ZERO,
         unflushed: Vec::new(),
         saving_s: 0.0,
+        offence: None,
+        captured: 0,
     };
     if point.state.step >= model.clock.steps() {
-        let summary = active.summary(&point.state);
-        return Ok(Outcome {
-            ending: Ending::WasFinished,
-            summary,
-        });
+        return Ok(active.outcome(Ending::WasFinished, &point.state));
     }
     if point.state.step == 0 {
         active.write_start(&point.state).map_err(refused)?;
     }
     active.setup = began.elapsed();
     active.advance(point.state, began, watcher)
+}
+
+/// Refuses a scene that starts with things inside each other: no motion from there is free of intersections.
+fn refuse_intersections(model: &Model) -> Result<(), RunError> {
+    let found = crate::check::intersections(model);
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(RunError::Refused(format!(
+            "the scene starts with things inside each other:\n  {}\nmove them apart, or give method.solver = \"none\" to simulate without contact",
+            found.join("\n  ")
+        ))),
+    }
 }
 
 /// Refuses to write where something is that nobody asked to replace.
@@ -361,6 +382,10 @@ struct ActiveRun<'a> {
     unflushed: Vec<PathBuf>,
     /// Seconds that checkpoints took since the last step; the next one reports them.
     saving_s: f64,
+    /// The first intersection of the steps taken here, in a sentence.
+    offence: Option<String>,
+    /// How many contact problems were stored.
+    captured: u64,
 }
 
 impl ActiveRun<'_> {
@@ -384,11 +409,23 @@ impl ActiveRun<'_> {
             Ok(scratch) => scratch,
             Err(error) => return Err(RunError::Refused(error.to_string())),
         };
+        scratch.tests_every_step = self.options.certify;
         let mut saved = Instant::now();
         let mut watch = Watch::start();
         watcher.start(state.step, clock.steps());
         while state.step < clock.steps() {
-            let mut step = match integrate::step(self.model, &state, &mut scratch) {
+            let next = state.step + 1;
+            let is_wanted = self
+                .options
+                .capture
+                .iter()
+                .any(|steps| steps.contains(&next));
+            scratch.capture = is_wanted.then(CapturedProblem::default);
+            let taken = integrate::step(self.model, &state, &mut scratch);
+            // Also of a step that fails: its problem is the first thing to look at.
+            self.write_problem(next, scratch.capture.take())
+                .map_err(RunError::Files)?;
+            let mut step = match taken {
                 Ok(step) => step,
                 Err(error) => return Err(self.failed(&state, error)),
             };
@@ -412,18 +449,10 @@ impl ActiveRun<'_> {
                 saved = Instant::now();
             }
             if let Some(stop) = stop.filter(|_| !finished) {
-                let summary = self.summary(&state);
-                return Ok(Outcome {
-                    ending: Ending::Stopped(stop),
-                    summary,
-                });
+                return Ok(self.outcome(Ending::Stopped(stop), &state));
             }
         }
-        let summary = self.summary(&state);
-        Ok(Outcome {
-            ending: Ending::Finished,
-            summary,
-        })
+        Ok(self.outcome(Ending::Finished, &state))
     }
 
     /// Everything that a step leaves in the folder.
@@ -446,6 +475,23 @@ impl ActiveRun<'_> {
             self.probe_log.flush(false)?;
         }
         self.statistics.add(&step.report);
+        if let (Some(offence), None) = (&step.offence, &self.offence) {
+            let StepReport { step, time, .. } = step.report;
+            self.offence = Some(format!("step {step} at {time:.6} s: {offence}"));
+        }
+        Ok(())
+    }
+
+    /// The contact problem of a step, if it was asked for and there are contacts.
+    fn write_problem(
+        &mut self,
+        step: u64,
+        captured: Option<CapturedProblem>,
+    ) -> Result<(), IoError> {
+        if let Some(captured) = captured.filter(|it| !it.problem.contacts.is_empty()) {
+            self.folder.write_problem(step, &captured)?;
+            self.captured += 1;
+        }
         Ok(())
     }
 
@@ -478,11 +524,38 @@ impl ActiveRun<'_> {
             Ok(path) => RunError::Step {
                 step: state.step + 1,
                 time: self.model.clock.time(state.step + 1),
-                source,
+                source: Box::new(source),
                 checkpoint: path.display().to_string(),
             },
             Err(error) => RunError::Files(error),
         }
+    }
+
+    fn outcome(&self, ending: Ending, state: &State) -> Outcome {
+        let summary = self.summary(state);
+        let has_met = summary.intersections.is_some_and(|count| count > 0);
+        let first = || {
+            self.offence
+                .clone()
+                .unwrap_or_else(|| self.logged_offence())
+        };
+        Outcome {
+            ending,
+            offence: has_met.then(first),
+            captured: self.captured,
+            summary,
+        }
+    }
+
+    /// The first intersection of another process that worked on the run: the log says when, not who met whom.
+    fn logged_offence(&self) -> String {
+        let reports = StepLog::read(self.folder).map(|log| log.reports);
+        let met = |report: &StepReport| report.intersections.is_some_and(|count| count > 0);
+        let first = reports.unwrap_or_default().into_iter().find(met);
+        let place = first.map_or("a step".to_owned(), |report| {
+            format!("step {} at {:.6} s", report.step, report.time)
+        });
+        format!("{place}: surfaces intersect")
     }
 
     fn summary(&self, state: &State) -> Summary {

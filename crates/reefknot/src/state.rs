@@ -18,6 +18,10 @@ pub struct State {
     pub twists: Vec<f64>,
     /// How fast the section of each edge turns about the edge (rad/s).
     pub spins: Vec<f64>,
+    /// Contacts that carry a force, by ascending id, and the force (N): where the solver begins the next step.
+    pub contacts: Vec<(u64, DVec3)>,
+    /// Contacts that are to bounce, by ascending id, and how fast the two approached before they met (m/s).
+    pub approaches: Vec<(u64, f64)>,
 }
 
 impl State {
@@ -31,6 +35,16 @@ impl State {
             for component in vector.to_array() {
                 hasher.update(&component.to_bits().to_le_bytes());
             }
+        }
+        for (id, force) in &self.contacts {
+            hasher.update(&id.to_le_bytes());
+            for component in force.to_array() {
+                hasher.update(&component.to_bits().to_le_bytes());
+            }
+        }
+        for (id, speed) in &self.approaches {
+            hasher.update(&id.to_le_bytes());
+            hasher.update(&speed.to_bits().to_le_bytes());
         }
         for number in self.twists.iter().chain(&self.spins) {
             hasher.update(&number.to_bits().to_le_bytes());
@@ -136,6 +150,8 @@ mod tests {
             directors: vec![DVec3::X],
             twists: vec![0.0],
             spins: vec![1.0],
+            contacts: vec![(7, DVec3::Y)],
+            approaches: vec![(7, 0.0)],
         };
         let mut nudged = state.clone();
         nudged.velocities[0].y = -0.0;
@@ -143,6 +159,12 @@ mod tests {
         let mut twisted = state.clone();
         twisted.twists[0] = -0.0;
         assert_ne!(state.hash(), twisted.hash());
+        let mut pushed = state.clone();
+        pushed.contacts[0].1.x = -0.0;
+        assert_ne!(state.hash(), pushed.hash());
+        let mut bouncing = state.clone();
+        bouncing.approaches[0].1 = -0.0;
+        assert_ne!(state.hash(), bouncing.hash());
         let mut later = state.clone();
         later.step = 4;
         assert_ne!(state.hash(), later.hash());

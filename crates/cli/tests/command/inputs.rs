@@ -8,6 +8,7 @@ use crate::disk::Disk;
 
 const SCENE: &str = r#"
 time = { duration = "0.2 s", frame_rate = 24, h = "10 ms" }
+method = { solver = "none" } # the meshes lie on top of each other
 [parameters]
 path = "b/mesh.obj"
 [material.cotton]

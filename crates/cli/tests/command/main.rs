@@ -7,6 +7,8 @@ mod commands;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod contact;
+#[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod disk;

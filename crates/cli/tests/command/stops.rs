@@ -85,6 +85,8 @@ fn a_second_signal_of_either_kind_ends_a_long_step_at_once() {
             let mut running = place.start(&slow);
             running.wait_for(&place.path("runs/flag/checkpoints/000000000.safetensors"));
             running.signal(first);
+            // Two that wait together come in the order of their numbers.
+            std::thread::sleep(std::time::Duration::from_millis(100));
             running.signal(second);
             let ran = running.wait();
             let log = std::fs::read_to_string(place.path("runs/flag/run.jsonl")).unwrap();

@@ -313,6 +313,8 @@ stiffness = "1 kN/m"
 length = "1 mm"
 close = "0.1 s"
 [contact]
+level = "velocity"
+recovery = "0.2 m/s"
 friction = 0.4
 restitution = 0.2
 cohesion = 0
@@ -467,6 +469,25 @@ measure = { momentum_drift = "angular" }
 reduce = "first"
 [probe.linear]
 measure = { momentum_drift = "linear" }
+[probe.push]
+measure = { contact_force = { object = "top", other = "beam" } }
+reduce = "max-change"
+from = "20 ms"
+until = "90 ms"
+factor = 2
+offset = -1
+[probe.touching]
+measure = { contacts = { object = "net" } }
+reduce = "when-above"
+threshold = 0.5
+[probe.gap]
+measure = { gap = { object = "net", other = "net" } }
+reduce = "when-below"
+threshold = "= 1e-4"
+[probe.pull]
+measure = { contact_force = { object = "net" } }
+along = [0, 0, 1]
+reduce = "change"
 "#;
 
 /// Meshes from files.

@@ -26,11 +26,12 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::energy::wind::{Air, Wind};
 use crate::io::input::Files;
 use crate::model::contact::{ContactModel, PairOverride, Pairing};
+use crate::model::touch::Touch;
 use crate::model::{Body, Clamp, Model, Object, Unknowns};
 use crate::probe::{self, Probe};
 use crate::scene::Scene;
 use crate::scene::problem::{Place, Problem, Problems};
-use crate::scene::tables;
+use crate::scene::tables::{self, Solver};
 use crate::scene::values::Placed;
 use crate::state::{Clock, State};
 use crate::units::did_you_mean;
@@ -179,6 +180,8 @@ impl<'a> Builder<'a> {
                 directors: parts.directors,
                 twists: parts.twists,
                 spins: parts.spins,
+                contacts: Vec::new(),
+                approaches: Vec::new(),
             },
             weights: parts.weights,
             twist_inertias: parts.twist_inertias,
@@ -186,6 +189,7 @@ impl<'a> Builder<'a> {
             loads: loads?,
             ties: ties?,
             contact: contact?,
+            touch: None,
             gravity: DVec3::from_array(self.tables.gravity.map(|component| component.0)),
             wind: wind?,
             probes: Vec::new(),
@@ -195,6 +199,9 @@ impl<'a> Builder<'a> {
             renamed: inputs.renamed,
         };
         model.start_as_held();
+        if model.method.solver != Solver::None {
+            model.touch = Touch::of(&model);
+        }
         let probes = self.tables.probe.0.iter();
         let probes: Vec<Option<Probe>> = probes
             .map(|item| probe::build(item, &model, self))
@@ -256,6 +263,8 @@ impl<'a> Builder<'a> {
                 compliance: table.compliance.0,
             },
             pairs,
+            level: table.level,
+            recovery: table.recovery.0,
         })
     }
 

@@ -3,9 +3,11 @@
 mod pins;
 mod run;
 mod scene;
+mod start;
 
 pub use run::check_run;
 pub use scene::check_scene;
+pub use start::intersections;
 
 /// Something that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]

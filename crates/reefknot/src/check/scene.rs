@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::pins::check_pins;
+use super::start::intersections;
 use super::{Finding, Severity, finding};
 use crate::generate::shape::Shape;
 use crate::integrate::refuse_unstable;
@@ -31,6 +32,9 @@ pub fn check_scene(scene: &Scene, model: &Model) -> Vec<Finding> {
     check_told(scene, model, &mut findings);
     if let Err(error) = refuse_unstable(model) {
         findings.push(finding(Severity::Wrong, error.to_string()));
+    }
+    for sentence in intersections(model) {
+        findings.push(finding(Severity::Wrong, sentence));
     }
     let h = model.clock.h();
     if h > 0.1 && !model.method.quasi_static {

@@ -45,6 +45,23 @@ impl Problem<'_> {
         (positions.collect(), turns.collect())
     }
 
+    /// Where nodes end the step with these velocities: held ones exactly where they are told.
+    pub(crate) fn ends(&self, v: &[f64]) -> Vec<DVec3> {
+        let (mut positions, _) = self.trial(v);
+        self.put_held(&mut positions);
+        positions
+    }
+
+    /// Puts held nodes where they are told: not x + h v, so that bits do not drift.
+    pub(crate) fn put_held(&self, positions: &mut [DVec3]) {
+        for (node, target) in &self.held.targets {
+            let offset = self.model.unknowns.node_offset[*node];
+            for axis in (0..3).filter(|axis| self.held.is_held[offset + axis]) {
+                positions[*node][axis] = target[axis];
+            }
+        }
+    }
+
     /// The velocities that held unknowns are told (m/s, rad/s), by their place in flat vectors.
     pub(crate) fn told(&self) -> Vec<(usize, f64)> {
         let (unknowns, h) = (&self.model.unknowns, self.h());

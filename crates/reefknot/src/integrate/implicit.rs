@@ -18,16 +18,16 @@ pub(super) fn solve(problem: &Problem<'_>, scratch: &mut Scratch) -> Result<Vec<
     let (mut change, mut pull) = (scratch.vector(), scratch.vector());
     let Scratch {
         system,
-        held_system,
+        posed,
         factor,
         residual,
         point,
         moving,
         ..
     } = scratch;
-    held_system.hold(system, &problem.held.is_held, |_| true);
+    posed.system.hold(system, &problem.held.is_held, |_| true);
     factor
-        .factorize(held_system)
+        .factorize(&posed.system)
         .map_err(|error| StepError::linear(model, &model.bodies[error.body], error.source))?;
     let entries = change.par_iter_mut().zip(&*residual).with_min_len(CHUNK);
     entries.for_each(|(change, entry)| *change = -entry);
@@ -50,7 +50,7 @@ pub(super) fn solve(problem: &Problem<'_>, scratch: &mut Scratch) -> Result<Vec<
     for (dof, rate) in &told {
         change[*dof] = *rate;
     }
-    factor.solve_in_place(held_system, &mut change);
+    factor.solve_in_place(&posed.system, &mut change);
     let changes = change.par_iter_mut().zip(&*point).with_min_len(CHUNK);
     changes.for_each(|(change, point)| *change += *point);
     scratch.keep([pull]);
@@ -71,15 +71,15 @@ pub(super) fn solve_affine(
     let (mut change, mut left) = (scratch.vector(), scratch.vector());
     let Scratch {
         system,
-        held_system,
+        posed,
         factor,
         residual,
         point,
         ..
     } = scratch;
-    held_system.hold(system, is_held, is_affine);
+    posed.system.hold(system, is_held, is_affine);
     factor
-        .factorize_some(held_system, is_affine)
+        .factorize_some(&posed.system, is_affine)
         .map_err(|error| StepError::linear(model, &model.bodies[error.body], error.source))?;
     change.fill(0.0);
     let bodies = || model.bodies.iter().zip(&connected).filter(|(_, is)| **is);
@@ -93,7 +93,7 @@ pub(super) fn solve_affine(
             change[dof] = -(left[dof] + residual[dof]);
         }
     }
-    factor.solve_in_place(held_system, &mut change);
+    factor.solve_in_place(&posed.system, &mut change);
     for (v, change) in v.iter_mut().zip(&change) {
         *v += change;
     }
@@ -121,13 +121,7 @@ pub(super) fn advance(problem: &Problem<'_>, v: &[f64]) -> Result<State, StepErr
     let (model, from) = (problem.model, problem.from);
     refuse_infinite(model, v)?;
     let (mut positions, turns) = problem.trial(v);
-    for (node, target) in &problem.held.targets {
-        // Not x + h v: bits do not drift.
-        let offset = model.unknowns.node_offset[*node];
-        for axis in (0..3).filter(|axis| problem.held.is_held[offset + axis]) {
-            positions[*node][axis] = target[axis];
-        }
-    }
+    problem.put_held(&mut positions);
     let mut to = State {
         step: from.step,
         positions,
@@ -135,6 +129,8 @@ pub(super) fn advance(problem: &Problem<'_>, v: &[f64]) -> Result<State, StepErr
         directors: vec![DVec3::ZERO; from.directors.len()],
         twists: vec![0.0; from.twists.len()],
         spins: model.unknowns.edges(v),
+        contacts: Vec::new(),
+        approaches: Vec::new(),
     };
     if problem.is_static {
         to.velocities.fill(DVec3::ZERO);

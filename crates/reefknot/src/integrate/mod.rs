@@ -1,6 +1,7 @@
 //! Advancing by a time step: one state is read, another is written, and a step that fails leaves
 //! nothing behind.
 
+mod contact;
 mod implicit;
 mod linear_euler;
 mod newton;
@@ -12,13 +13,14 @@ use std::time::Instant;
 use glam::DVec3;
 use reefknot_contact::cholesky::FactorError;
 
-use crate::certify;
+use crate::certify::{self, ContactRecord};
 use crate::energy::linearize::Problem;
 use crate::model::{Body, Elements, Model};
 use crate::report::{Energies, Phases, StepReport};
 use crate::scene::tables::Integrator;
 use crate::state::{Span, State};
 
+pub(crate) use contact::Touches;
 pub(crate) use scratch::BodyScratch;
 pub use scratch::Scratch;
 
@@ -77,6 +79,40 @@ pub enum StepError {
         /// The last change of a position (m).
         error: f64,
     },
+    /// The contact problem could not be solved.
+    #[error("the contacts of the step cannot be solved: {reason}")]
+    Contact {
+        /// Why.
+        reason: String,
+    },
+    /// Something goes too far in a step.
+    #[error(
+        "vertex {vertex} of `{object}` moves by {way:.1e} m in a step, too far to tell what it meets; give a shorter `h`"
+    )]
+    TooFast {
+        /// The object.
+        object: String,
+        /// The vertex.
+        vertex: usize,
+        /// How far (m).
+        way: f64,
+    },
+    /// Something cannot get out of the way.
+    #[error(
+        "`{object}` (vertex {vertex}) has no room beside `{other}` near ({:.4}, {:.4}, {:.4}) m at {time:.6} s: what is told to move leaves none; slow it down, give the pair a smaller `thickness`, or let contacts give way with `compliance`", place[0], place[1], place[2]
+    )]
+    NoRoom {
+        /// An object.
+        object: String,
+        /// One of its vertices.
+        vertex: usize,
+        /// What it would go through.
+        other: String,
+        /// Where (m).
+        place: [f64; 3],
+        /// When (s).
+        time: f64,
+    },
     /// The linear system could not be solved.
     #[error("the linear system of `{object}` cannot be solved: {reason}")]
     Linear {
@@ -134,6 +170,10 @@ pub struct Step {
     pub report: StepReport,
     /// Nodes that were held, and the force that it took (N).
     pub pin_forces: Vec<(usize, DVec3)>,
+    /// Contacts of the step, or of its last part.
+    pub contacts: Vec<ContactRecord>,
+    /// What the independent test found first, in a sentence.
+    pub offence: Option<String>,
 }
 
 impl Step {
@@ -160,6 +200,16 @@ impl Step {
         let report = StepReport {
             iterations: first.iterations + second.iterations,
             halvings: 1 + first.halvings + second.halvings,
+            failsafe: first.failsafe || second.failsafe,
+            intersections: first
+                .intersections
+                .zip(second.intersections)
+                .map(|(a, b)| a + b),
+            min_gap_m: first.min_gap_m.map_or(second.min_gap_m, |gap| {
+                Some(second.min_gap_m.map_or(gap, |other| gap.min(other)))
+            }),
+            contacts: first.contacts.max(second.contacts),
+            contact_error_m: largest(first.contact_error_m, second.contact_error_m),
             momentum_error_m: largest(first.momentum_error_m, second.momentum_error_m),
             nonlinear_error_m: largest(first.nonlinear_error_m, second.nonlinear_error_m),
             max_stretch: first.max_stretch.max(second.max_stretch),
@@ -189,6 +239,8 @@ impl Step {
             to: after.to,
             report,
             pin_forces,
+            contacts: after.contacts,
+            offence: self.offence.or(after.offence),
         }
     }
 }
@@ -199,6 +251,7 @@ impl Step {
 /// Why it could not be taken; the state it started from is as it was.
 pub fn step(model: &Model, from: &State, scratch: &mut Scratch) -> Result<Step, StepError> {
     let span = model.clock.span(from.step);
+    scratch.is_tested = scratch.tests_every_step || model.clock.frame_at(from.step + 1).is_some();
     let mut step = step_within(model, from, span, scratch)?;
     step.to.step = from.step + 1;
     step.report.step = step.to.step;
@@ -269,6 +322,9 @@ fn single_step(
     let mut watch = Stopwatch::start();
     let mut step = certify::certify(&problem, &mut taken, scratch);
     scratch.keep([taken.velocities, taken.residual]);
+    if let Some(touches) = taken.touches {
+        touches.detection.finish(&mut scratch.detector);
+    }
     step.report.phases_s.certify = watch.lap();
     Ok(step)
 }
@@ -294,8 +350,8 @@ fn refuse_overflow(model: &Model, step: &Step) -> Result<(), StepError> {
 }
 
 /// A step that was taken, before it is graded.
-#[derive(Debug, Default)]
-pub(crate) struct Taken {
+#[derive(Default)]
+pub(crate) struct Taken<'a> {
     /// The state after it.
     pub(crate) to: State,
     /// Its velocities, flat.
@@ -308,6 +364,8 @@ pub(crate) struct Taken {
     pub(crate) solves: bool,
     /// Viscous impulse where it is not that of the velocities of the step (N s).
     pub(crate) drag: Option<Vec<f64>>,
+    /// Contacts, where there can be any.
+    pub(crate) touches: Option<Touches<'a>>,
     pub(crate) iterations: u64,
     pub(crate) phases: Phases,
 }

@@ -2,7 +2,7 @@
 //! linearising again and again, with a line search that never lets the action grow.
 
 use super::implicit::{advance, solve};
-use super::{Scratch, StepError, Stopwatch, Taken};
+use super::{Scratch, StepError, Stopwatch, Taken, Touches};
 use crate::energy::linearize::{
     Problem, Which, action, differentiate, elastic_energy, linearize, prepare,
 };
@@ -18,14 +18,18 @@ const MOST_HALVINGS: usize = 30;
 const ROUNDING: f64 = 1e-13;
 
 /// One step.
-pub(super) fn step(
-    problem: &Problem<'_>,
+pub(super) fn step<'a>(
+    problem: &Problem<'a>,
     method: &Method,
     scratch: &mut Scratch,
-) -> Result<Taken, StepError> {
+) -> Result<Taken<'a>, StepError> {
     let h = problem.h();
     let mut watch = Stopwatch::start();
     let mut taken = Taken::default();
+    // 1. Who may touch.
+    let mut touches = Touches::begin(problem, scratch);
+    let mut warm = touches.as_ref().map(|touches| touches.warm(problem));
+    taken.phases.detect = watch.lap();
     prepare(problem, scratch);
     let mut velocities = vec![0.0; scratch.impulse.len()];
     let mut error = f64::INFINITY;
@@ -37,8 +41,13 @@ pub(super) fn step(
         }
         taken.phases.assemble += watch.lap();
 
-        // 4. Where the linear equations are solved, and as far on the way there as is good.
-        let goal = solve(problem, scratch)?;
+        // 3. and 4. Where the linear equations are solved among contacts, and as far on the way there as is good.
+        let goal = match (&mut touches, &warm) {
+            (Some(touches), Some(warm)) => touches.solve(problem, warm, scratch)?,
+            _ => solve(problem, scratch)?,
+        };
+        let push = touches.as_ref().map(|touches| touches.push(problem));
+        warm = touches.as_ref().map(|touches| touches.warm_again(&goal));
         let change: Vec<f64> = goal.iter().zip(&velocities).map(|(g, v)| g - v).collect();
         error = h * problem.model.unknowns.largest_at_nodes(&change);
         if iteration == 0 {
@@ -46,13 +55,24 @@ pub(super) fn step(
                 velocities[dof] = rate;
             }
         }
-        taken.phases.linear += watch.lap();
+        match &touches {
+            Some(touches) if !touches.posed.is_empty() => taken.phases.contact += watch.lap(),
+            _ => taken.phases.linear += watch.lap(),
+        }
         taken.iterations += 1;
         let is_close = error <= method.tolerance.0;
         let is_done = is_close && iteration > 0;
         let found = match is_done {
             true => Some(goal),
-            false => search(problem, &velocities, &goal, iteration > 0, scratch),
+            false => {
+                let forces = push.as_deref().unwrap_or_default();
+                search(
+                    problem,
+                    [&velocities, &goal, forces],
+                    iteration > 0,
+                    scratch,
+                )
+            }
         };
         taken.phases.assemble += watch.lap();
         // From where nothing better is found, the next iteration would find the same.
@@ -65,37 +85,44 @@ pub(super) fn step(
     if method.converge && (error > method.tolerance.0 || error.is_nan()) {
         return Err(StepError::NotConverged { error });
     }
-    // 5. The motion, and how far it is from solving the equations.
+    // 5. The motion, through the gate, and how far it is from solving the equations.
+    if let Some(touches) = &mut touches {
+        touches.guard(problem, &mut velocities)?;
+        taken.iterations = taken.iterations.max(touches.iterations);
+    }
     taken.to = advance(problem, &velocities)?;
+    taken.phases.gate = watch.lap();
     differentiate(problem, &velocities, scratch);
     taken.residual.clone_from(&scratch.residual);
     taken.is_nonlinear = true;
     taken.solves = true;
+    taken.touches = touches;
     taken.velocities = velocities;
     taken.phases.assemble += watch.lap();
     Ok(taken)
 }
 
-/// The velocities on the way to a goal where the action is small enough, if there are any. `has_slope` where the velocities are those of the
-/// last linearisation, whose slope is known there.
+/// The velocities on the way to a goal where the action, less the work of contacts, is small enough, if there are any. `has_slope` where the
+/// velocities are those of the last linearisation, whose slope is known there.
 fn search(
     problem: &Problem<'_>,
-    velocities: &[f64],
-    goal: &[f64],
+    [velocities, goal, forces]: [&[f64]; 3],
     has_slope: bool,
     scratch: &Scratch,
 ) -> Option<Vec<f64>> {
+    let work = |v: &[f64]| -> f64 { v.iter().zip(forces).map(|(v, f)| v * f).sum() };
     let slope: f64 = match has_slope {
         true => {
             let change = goal.iter().zip(velocities).map(|(g, v)| g - v);
-            change
+            let along: f64 = change
                 .zip(&scratch.residual)
                 .map(|(change, r)| change * r)
-                .sum()
+                .sum();
+            along - work(goal) + work(velocities)
         }
         false => 0.0,
     };
-    let start = action(problem, velocities, scratch);
+    let start = action(problem, velocities, scratch) - work(velocities);
     let noise = ROUNDING * (start.abs() + scratch.elastic_start.abs());
     let mut part = 1.0;
     for _ in 0..MOST_HALVINGS {
@@ -104,7 +131,7 @@ fn search(
             .zip(goal)
             .map(|(v, g)| v + part * (g - v))
             .collect();
-        let there = action(problem, &between, scratch);
+        let there = action(problem, &between, scratch) - work(&between);
         if there <= start + PROMISE * part * slope + noise {
             return Some(between);
         }

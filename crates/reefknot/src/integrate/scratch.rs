@@ -2,21 +2,34 @@
 
 use reefknot_contact::banded::BandedFactor;
 use reefknot_contact::cholesky::Factor;
+use reefknot_contact::file::problem::CapturedProblem;
+use reefknot_contact::problem::NodalProblem;
+use reefknot_contact::solve::admm::{self, Admm};
 use reefknot_contact::system::{BodyFactor, System, SystemFactor};
 
 use super::StepError;
+use crate::detect::Detector;
 use crate::energy::assemble::ElementBuffer;
 use crate::energy::wind::WindLoad;
 use crate::model::tie::ActiveTie;
-use crate::model::{Body, Elements, Model};
+use crate::model::{Body, Elements, Kind, Model};
 
 /// Buffers that steps work in.
 pub struct Scratch {
     /// A at the last linearisation.
     pub(crate) system: System,
-    /// A with the rows of held unknowns replaced.
-    pub(crate) held_system: System,
+    /// The contact problem of the step; its system is A with the rows of held unknowns replaced.
+    pub(crate) posed: NodalProblem,
     pub(crate) factor: SystemFactor,
+    /// Whether the independent test looks at every step, not only at those that end a frame.
+    pub tests_every_step: bool,
+    /// Whether it looks at this one.
+    pub(crate) is_tested: bool,
+    /// If there is one, every solve with contacts replaces it by its problem; after a step it is that of the last solve.
+    pub capture: Option<CapturedProblem>,
+    /// The solver of contacts, and the tree of detection, with the memory that they keep.
+    pub(crate) admm: Admm,
+    pub(crate) detector: Detector,
     /// hC at the start of the step, if anything is viscous.
     pub(crate) viscous: Option<System>,
     pub(crate) bodies: Vec<BodyScratch>,
@@ -72,7 +85,17 @@ impl Scratch {
         let zeros = || vec![0.0; model.unknowns.count];
         Ok(Scratch {
             system: System::new(matrices(), offsets.clone()),
-            held_system: System::new(matrices(), offsets.clone()),
+            posed: NodalProblem {
+                system: System::new(matrices(), offsets.clone()),
+                masses: model.masses.clone(),
+                arms: arms(model),
+                ..NodalProblem::default()
+            },
+            admm: Admm::new(admm::Settings::new(model.method.tolerance.0)),
+            detector: Detector::default(),
+            tests_every_step: false,
+            is_tested: false,
+            capture: None,
             factor: SystemFactor::new(factors?),
             viscous: is_viscous.then(|| System::new(matrices(), offsets.clone())),
             bodies: model.bodies.iter().map(BodyScratch::new).collect(),
@@ -107,8 +130,21 @@ impl Scratch {
     /// A of the last step that solved anything, with the rows of held unknowns replaced.
     #[must_use]
     pub fn held_system(&self) -> &System {
-        &self.held_system
+        &self.posed.system
     }
+}
+
+/// What turns the twists of rods into lengths: the radius of each.
+fn arms(model: &Model) -> Vec<(usize, f64)> {
+    let mut arms = Vec::new();
+    for body in &model.bodies {
+        if let Kind::Rods(rods) = &model.objects[body.object].kind {
+            let radius = rods.radius[0].max(rods.radius[1]);
+            let offsets = &model.unknowns.edge_offset[body.edges.clone()];
+            arms.extend(offsets.iter().map(|offset| (*offset, radius)));
+        }
+    }
+    arms
 }
 
 fn factor_of(model: &Model, body: &Body) -> Result<BodyFactor, StepError> {

@@ -2,15 +2,20 @@
 //! steps must be short; energy and momentum are kept for as long as one likes (Hairer, Lubich and Wanner 2006, I.1).
 
 use super::implicit::advance;
-use super::{Scratch, StepError, Stopwatch, Taken};
+use super::{Scratch, StepError, Stopwatch, Taken, Touches};
 use crate::energy::linearize::{Problem, Which, differentiate, elastic_energy, linearize, prepare};
 use crate::model::Body;
 use crate::random::Random;
 
 /// One step.
-pub(super) fn step(problem: &Problem<'_>, scratch: &mut Scratch) -> Result<Taken, StepError> {
+pub(super) fn step<'a>(
+    problem: &Problem<'a>,
+    scratch: &mut Scratch,
+) -> Result<Taken<'a>, StepError> {
     let mut watch = Stopwatch::start();
     let mut taken = Taken::default();
+    let mut touches = Touches::begin(problem, scratch);
+    taken.phases.detect = watch.lap();
     prepare(problem, scratch);
     let rest = vec![0.0; scratch.impulse.len()];
     match scratch.viscous.is_some() {
@@ -40,15 +45,45 @@ pub(super) fn step(problem: &Problem<'_>, scratch: &mut Scratch) -> Result<Taken
     for (dof, rate) in problem.told() {
         velocities[dof] = rate;
     }
+    taken.phases.assemble = watch.lap();
+    if let Some(touches) = &mut touches {
+        velocities = among_contacts(problem, touches, &residual, scratch)?;
+        taken.phases.contact = watch.lap();
+        touches.guard(problem, &mut velocities)?;
+        taken.iterations = touches.iterations;
+        taken.solves = !touches.posed.is_empty();
+    }
     for ((rho, v), inertia) in residual.iter_mut().zip(&velocities).zip(&scratch.inertia) {
         *rho += inertia * v;
     }
-    taken.phases.assemble = watch.lap();
     taken.to = advance(problem, &velocities)?;
+    taken.phases.gate = watch.lap();
+    taken.touches = touches;
     taken.residual = residual;
     taken.drag = Some(drag);
     taken.velocities = velocities;
     Ok(taken)
+}
+
+/// v among contacts, which know masses only: M v = −ρ + Bᵀ r.
+fn among_contacts(
+    problem: &Problem<'_>,
+    touches: &mut Touches<'_>,
+    residual: &[f64],
+    scratch: &mut Scratch,
+) -> Result<Vec<f64>, StepError> {
+    let Scratch {
+        system, inertia, ..
+    } = scratch;
+    for (body, part) in problem.model.bodies.iter().zip(&mut system.bodies) {
+        part.matrix.clear();
+        part.matrix.add_diagonal(&inertia[body.dofs.clone()]);
+    }
+    system.couple(Vec::new());
+    scratch.point.fill(0.0);
+    scratch.residual.copy_from_slice(residual);
+    touches.is_explicit = true;
+    touches.solve(problem, &touches.warm(problem), scratch)
 }
 
 /// How often the power method multiplies; by then it knows the largest eigenvalue to a few percent.

@@ -10,6 +10,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use glam::DVec3;
+use reefknot_contact::file::problem::CapturedProblem;
 
 use super::IoError;
 use super::atomic::{final_name, remove_leftovers, write_atomically};
@@ -27,7 +28,7 @@ pub const FORMAT_VERSION: u64 = 1;
 /// How many checkpoints are kept.
 const CHECKPOINTS_KEPT: usize = 3;
 
-/// The files that a run writes, except frames, checkpoints and exports.
+/// The files that a run writes, except numbered ones and exports.
 const OWN_FILES: [&str; 6] = [
     "manifest.json",
     COPYING,
@@ -38,7 +39,10 @@ const OWN_FILES: [&str; 6] = [
 ];
 
 /// The folders of numbered files.
-const NUMBERED: [&str; 2] = ["frames", "checkpoints"];
+const NUMBERED: [&str; 3] = ["frames", "checkpoints", PROBLEMS];
+
+/// The folder of contact problems, which is there only if some were captured.
+const PROBLEMS: &str = "problems";
 
 /// Held while a process writes. It is the first file of a run: what stands in a folder without it
 /// and without a manifest was not written by a run.
@@ -102,6 +106,12 @@ impl RunFolder {
     #[must_use]
     pub fn checkpoint(&self, step: u64) -> PathBuf {
         self.file(&numbered_name("checkpoints", step))
+    }
+
+    /// The file of the contact problem of a step.
+    #[must_use]
+    pub fn problem(&self, step: u64) -> PathBuf {
+        self.file(&numbered_name(PROBLEMS, step))
     }
 
     /// What the folder holds.
@@ -203,8 +213,12 @@ impl RunFolder {
     pub fn prepare(&self) -> Result<(), IoError> {
         for name in NUMBERED {
             let path = self.file(name);
-            fs::create_dir_all(&path).map_err(|error| IoError::write(&path, error))?;
-            remove_leftovers(&path)?;
+            if name != PROBLEMS {
+                fs::create_dir_all(&path).map_err(|error| IoError::write(&path, error))?;
+            }
+            if path.is_dir() {
+                remove_leftovers(&path)?;
+            }
         }
         remove_leftovers(&self.root)?;
         Ok(())
@@ -251,6 +265,16 @@ impl RunFolder {
         }
     }
 
+    /// Writes the contact problem of a step.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_problem(&self, step: u64, captured: &CapturedProblem) -> Result<(), IoError> {
+        let folder = self.file(PROBLEMS);
+        fs::create_dir_all(&folder).map_err(|error| IoError::write(&folder, error))?;
+        write_atomically(&self.problem(step), &captured.to_bytes(), false)
+    }
+
     /// Writes a checkpoint and removes the oldest beyond those kept. Later ones, which a repair went
     /// back behind, are removed too: their logs were cut off, and they would count as the newest.
     ///
@@ -269,6 +293,7 @@ impl RunFolder {
         file.put_f64("directors", &[edges, 3], flat(&state.directors));
         file.put_f64("twists", &[edges], state.twists.clone());
         file.put_f64("spins", &[edges], state.spins.clone());
+        put_contacts(&mut file, state);
         let path = self.checkpoint(state.step);
         file.write(&path, true)?;
         let steps = self.checkpoints()?;
@@ -343,6 +368,8 @@ impl RunFolder {
             directors: vectors("directors", edges)?,
             twists: numbers("twists", edges)?,
             spins: numbers("spins", edges)?,
+            contacts: read_contacts(&file)?,
+            approaches: read_approaches(&file)?,
         };
         if file.metadata("state_hash") != Some(state.hash().as_str()) {
             return Err(IoError::damaged(
@@ -375,6 +402,39 @@ impl RunFolder {
         let bytes = fs::read(&path).map_err(|error| IoError::read(&path, error))?;
         String::from_utf8(bytes).map_err(|_| IoError::damaged(&path, "it is not text"))
     }
+}
+
+/// What contacts leave to the next step; ids in two halves.
+fn put_contacts(file: &mut TensorFile, state: &State) {
+    let halves = |id: u64| [(id >> 32) as u32 as i32, id as u32 as i32];
+    let forces: Vec<DVec3> = state.contacts.iter().map(|(_, force)| *force).collect();
+    let ids = state.contacts.iter().flat_map(|(id, _)| halves(*id));
+    file.put_i32("contact/id", &[forces.len(), 2], ids.collect());
+    file.put_f64("contact/force", &[forces.len(), 3], flat(&forces));
+    let speeds: Vec<f64> = state.approaches.iter().map(|(_, speed)| *speed).collect();
+    let ids = state.approaches.iter().flat_map(|(id, _)| halves(*id));
+    file.put_i32("approach/id", &[speeds.len(), 2], ids.collect());
+    file.put_f64("approach/speed", &[speeds.len()], speeds);
+}
+
+fn read_ids(file: &TensorFile, name: &str) -> Result<Vec<u64>, IoError> {
+    let halves = file.i32(name)?.1.chunks_exact(2);
+    let join = |halves: &[i32]| (u64::from(halves[0] as u32) << 32) | u64::from(halves[1] as u32);
+    Ok(halves.map(join).collect())
+}
+
+fn read_contacts(file: &TensorFile) -> Result<Vec<(u64, DVec3)>, IoError> {
+    let forces = file.f64("contact/force")?.1.chunks_exact(3);
+    let ids = read_ids(file, "contact/id")?.into_iter();
+    Ok(ids.zip(forces.map(DVec3::from_slice)).collect())
+}
+
+fn read_approaches(file: &TensorFile) -> Result<Vec<(u64, f64)>, IoError> {
+    let speeds = file.f64("approach/speed")?.1.iter().copied();
+    Ok(read_ids(file, "approach/id")?
+        .into_iter()
+        .zip(speeds)
+        .collect())
 }
 
 /// The name of a numbered file, within the folder of the run.

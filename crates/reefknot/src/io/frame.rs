@@ -3,6 +3,7 @@
 use glam::DVec3;
 
 use super::tensors::TensorFile;
+use crate::certify::ContactRecord;
 use crate::generate::lattice::Embedding;
 use crate::integrate::Step;
 use crate::model::{Kind, Model, Object};
@@ -79,7 +80,7 @@ fn put_elements<const N: usize>(
     );
 }
 
-/// A frame in memory: points, velocities, directors of rods, and the forces of pins.
+/// A frame in memory: points, velocities, directors of rods, the forces of pins, and contacts.
 #[must_use]
 pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFile {
     let mut file = TensorFile::new();
@@ -100,19 +101,64 @@ pub fn frame_file(model: &Model, state: &State, step: Option<&Step>) -> TensorFi
             file.put_f32(&name, &[directors.len(), 3], flat_f32(&directors));
         }
     }
-    // The forces on axes of props are no forces at points.
-    let forces = step.iter().flat_map(|step| &step.pin_forces);
-    let forces: Vec<&(usize, DVec3)> = forces.filter(|(node, _)| !model.is_axis(*node)).collect();
-    let mut places = Vec::with_capacity(2 * forces.len());
-    for (node, _) in &forces {
-        let (object, vertex) = model.vertex_of_node(*node);
-        places.push(object as i32);
-        places.push(vertex as i32);
-    }
-    let vectors: Vec<DVec3> = forces.iter().map(|(_, force)| *force).collect();
-    file.put_i32("pin/vertices", &[forces.len(), 2], places);
-    file.put_f64("pin/force", &[forces.len(), 3], flat(&vectors));
+    let (pins, contacts) = match step {
+        Some(step) => (&step.pin_forces[..], &step.contacts[..]),
+        None => (&[][..], &[][..]),
+    };
+    put_pins(&mut file, model, pins);
+    put_contacts(&mut file, contacts);
+    put_sums(&mut file, model.objects.len(), contacts);
     file
+}
+
+/// The forces on held nodes; those on axes of props are no forces at points.
+fn put_pins(file: &mut TensorFile, model: &Model, forces: &[(usize, DVec3)]) {
+    let at_points = forces.iter().filter(|(node, _)| !model.is_axis(*node));
+    let (mut places, mut vectors) = (Vec::new(), Vec::new());
+    for (node, force) in at_points {
+        let (object, vertex) = model.vertex_of_node(*node);
+        places.extend([object as i32, vertex as i32]);
+        vectors.push(*force);
+    }
+    file.put_i32("pin/vertices", &[vectors.len(), 2], places);
+    file.put_f64("pin/force", &[vectors.len(), 3], flat(&vectors));
+}
+
+/// Every contact of the step, whether it carries a force or not.
+fn put_contacts(file: &mut TensorFile, contacts: &[ContactRecord]) {
+    let count = contacts.len();
+    let vectors = |of: fn(&ContactRecord) -> DVec3| -> Vec<f64> {
+        contacts.iter().flat_map(|it| of(it).to_array()).collect()
+    };
+    file.put_f64("contact/point", &[count, 3], vectors(|it| it.point));
+    file.put_f64("contact/normal", &[count, 3], vectors(|it| it.normal));
+    file.put_f64("contact/force", &[count, 3], vectors(|it| it.force));
+    let gaps = contacts.iter().map(|it| it.gap).collect();
+    file.put_f64("contact/gap", &[count], gaps);
+    let objects = contacts.iter().flat_map(|it| it.objects);
+    let objects = objects.map(|object| object as i32).collect();
+    file.put_i32("contact/objects", &[count, 2], objects);
+    let states = contacts.iter().map(|it| it.state as u8).collect();
+    file.put_u8("contact/state", &[count], states);
+}
+
+/// What contacts do to each object in all: force, and moment about the origin of the world.
+fn put_sums(file: &mut TensorFile, objects: usize, contacts: &[ContactRecord]) {
+    let mut forces = vec![DVec3::ZERO; objects];
+    let mut torques = forces.clone();
+    for contact in contacts {
+        let [first, second] = contact.objects;
+        // What an object does to itself comes to nothing, to the last bit.
+        if first == second {
+            continue;
+        }
+        for (object, force) in [(first, contact.force), (second, -contact.force)] {
+            forces[object] += force;
+            torques[object] += contact.point.cross(force);
+        }
+    }
+    file.put_f64("object/force", &[objects, 3], flat(&forces));
+    file.put_f64("object/torque", &[objects, 3], flat(&torques));
 }
 
 fn flat_f32(vectors: &[DVec3]) -> Vec<f32> {
@@ -121,4 +167,109 @@ fn flat_f32(vectors: &[DVec3]) -> Vec<f32> {
         components.extend(vector.to_array().map(|component| component as f32));
     }
     components
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certify::ContactState;
+    use crate::integrate::{self, Scratch};
+    use crate::scene::{Scene, SceneRequest};
+
+    /// Two sheets, one on the other, on a floor.
+    fn model() -> Model {
+        let text = r#"
+            time = { duration = "1 s", frame_rate = 100, substeps = 1 }
+            material.stuff = { young = "1 MPa", thickness = "1 mm", density = 1000 }
+            [object.lower]
+            kind = "cloth-grid"
+            size = [0.2, 0.1]
+            vertices = [3, 3]
+            material = "stuff"
+            position = [1, 0, "0.6 mm"]
+            [object.upper]
+            kind = "cloth-grid"
+            size = [0.2, 0.1]
+            vertices = [4, 4]
+            material = "stuff"
+            position = [1, 0.02, "1.7 mm"]
+            [collider.floor]
+            kind = "plane"
+        "#;
+        let request = SceneRequest {
+            text: text.to_owned(),
+            ..SceneRequest::default()
+        };
+        Model::build(&Scene::read(&request).unwrap()).unwrap()
+    }
+
+    fn vectors(file: &TensorFile, name: &str) -> Vec<DVec3> {
+        let values = file.f64(name).unwrap().1.chunks_exact(3);
+        values.map(DVec3::from_slice).collect()
+    }
+
+    #[test]
+    fn the_start_has_no_contacts_and_objects_without_forces() {
+        let model = model();
+        let file = frame_file(&model, &model.start, None);
+        assert_eq!(file.f64("contact/point").unwrap().0, [0, 3]);
+        assert_eq!(file.f64("contact/gap").unwrap().0, [0]);
+        assert_eq!(file.i32("contact/objects").unwrap().0, [0, 2]);
+        assert_eq!(file.u8("contact/state").unwrap().0, [0]);
+        assert_eq!(vectors(&file, "object/force"), [DVec3::ZERO; 3]);
+        assert_eq!(vectors(&file, "object/torque"), [DVec3::ZERO; 3]);
+    }
+
+    #[test]
+    fn a_frame_has_every_contact_and_what_they_do_to_each_object() {
+        let model = model();
+        let mut scratch = Scratch::new(&model).unwrap();
+        let mut before = model.start.clone();
+        let mut step = integrate::step(&model, &before, &mut scratch).unwrap();
+        for _ in 0..20 {
+            before = step.to;
+            step = integrate::step(&model, &before, &mut scratch).unwrap();
+        }
+        let file = frame_file(&model, &step.to, Some(&step));
+        let (points, forces) = (
+            vectors(&file, "contact/point"),
+            vectors(&file, "contact/force"),
+        );
+        let gaps = file.f64("contact/gap").unwrap().1;
+        let objects = file.i32("contact/objects").unwrap().1;
+        let states = file.u8("contact/state").unwrap().1;
+        assert_eq!(points.len(), step.contacts.len());
+        assert!(points.len() > 18, "both sheets touch: {}", points.len());
+        for (at, contact) in step.contacts.iter().enumerate() {
+            assert_eq!((points[at], forces[at]), (contact.point, contact.force));
+            assert_eq!(gaps[at], contact.gap);
+            assert_eq!(objects[2 * at] as usize, contact.objects[0]);
+            assert_eq!(states[at] == 0, contact.state == ContactState::Open);
+        }
+        // Contacts give each sheet of 20 g what gravity does not. An error of 1 um in 10 ms is 0.2 mN.
+        let sums = vectors(&file, "object/force");
+        let momentum = |state: &State, object: usize| -> DVec3 {
+            let nodes = model.objects[object].nodes();
+            nodes
+                .map(|node| model.masses[node] * state.velocities[node])
+                .sum()
+        };
+        for object in [0, 1] {
+            let gained = (momentum(&step.to, object) - momentum(&before, object)) / 0.01;
+            let wanted = gained + DVec3::Z * (0.02 * 9.81);
+            let error = sums[object].distance(wanted);
+            assert!(error < 2e-3 * 0.1962, "{} {wanted}", sums[object]);
+        }
+        let all: DVec3 = sums.iter().sum();
+        assert!(
+            all.length() < 1e-12,
+            "what acts on one acts back on another"
+        );
+        let torques = vectors(&file, "object/torque");
+        let all: DVec3 = torques.iter().sum();
+        assert!(all.length() < 1e-12, "{all}");
+        // The weights press on the floor about x = 1 m.
+        let lever = torques[2].y / -sums[2].z;
+        assert!(sums[2].z < -0.1 && (lever - 1.0).abs() < 0.02, "{lever}");
+    }
 }

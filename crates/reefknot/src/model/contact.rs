@@ -1,5 +1,7 @@
 //! What happens where two things touch: values of the scene, of each thing, and of pairs.
 
+use crate::scene::tables::ContactLevel;
+
 /// What the laws of contact need, for two things that touch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pairing {
@@ -54,9 +56,21 @@ pub struct ContactModel {
     pub default: Pairing,
     /// Pairs in particular.
     pub pairs: Vec<PairOverride>,
+    /// What contacts are about.
+    pub level: ContactLevel,
+    /// How fast things move apart that are too close (m/s).
+    pub recovery: f64,
 }
 
 impl ContactModel {
+    /// The thickness that a pair of objects is told to have, if it is (m).
+    #[must_use]
+    pub fn thickness_between(&self, one: usize, other: usize) -> Option<f64> {
+        let objects = [one.min(other), one.max(other)];
+        let pair = self.pairs.iter().find(|pair| pair.objects == objects);
+        pair.and_then(|pair| pair.thickness)
+    }
+
     /// What holds between two objects, given by index and surface.
     #[must_use]
     pub fn between(&self, one: (usize, &Surface), other: (usize, &Surface)) -> Pairing {
@@ -118,6 +132,8 @@ mod tests {
                 cohesion: 3.0,
                 compliance: 7e-6,
             },
+            level: ContactLevel::Position,
+            recovery: 0.1,
             pairs: vec![PairOverride {
                 objects: [0, 2],
                 friction: Some(0.9),

@@ -164,6 +164,14 @@ impl Model {
         }
     }
 
+    /// The points of an object that is told how to move, at a time; nothing for others.
+    pub(crate) fn told_points(&self, object: usize, time: f64) -> Option<Vec<DVec3>> {
+        match &self.objects[object].movement {
+            Movement::Scripted(script) => Some(self.scripted_points(object, script, time)),
+            Movement::Simulated(_) | Movement::Carried(_) => None,
+        }
+    }
+
     /// Points by their script, and those that pins hold by theirs.
     fn scripted_points(&self, object: usize, script: &Script, time: f64) -> Vec<DVec3> {
         let start = &self.objects[object].mesh.points;

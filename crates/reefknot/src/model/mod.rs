@@ -6,6 +6,7 @@ mod directors;
 pub mod kinematics;
 mod load;
 pub mod tie;
+pub mod touch;
 mod unknowns;
 
 use std::borrow::Cow;
@@ -27,6 +28,7 @@ use crate::scene::problem::Place;
 use crate::scene::tables::Method;
 use crate::state::{Clock, State};
 use contact::{ContactModel, Surface};
+use touch::Touch;
 
 pub use body::{BlockElements, Body, Elements, RodElements, Trial};
 pub use unknowns::Unknowns;
@@ -58,6 +60,8 @@ pub struct Model {
     pub ties: Vec<Tie>,
     /// What happens where things touch.
     pub contact: ContactModel,
+    /// What can touch; nothing if nothing does.
+    pub touch: Option<Touch>,
     /// Acceleration of free fall (m/s²).
     pub gravity: DVec3,
     /// Moving air.

@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{Points, Probe, What};
+use super::{Points, Probe, Touching, What};
 use crate::build::Builder;
 use crate::model::Model;
 use crate::scene::tables::{self, Measure, Reduce};
@@ -31,10 +31,24 @@ pub(crate) fn build(
         );
         return None;
     }
+    let has_limit = matches!(table.reduce, Reduce::WhenBelow | Reduce::WhenAbove);
+    if has_limit && table.threshold.is_none() {
+        let word = table.reduce.word();
+        let message = format!(
+            "`probe.{}` does not say what \"{word}\" is about",
+            item.name
+        );
+        builder.problem(&item.place, message, "give a `threshold`");
+        return None;
+    }
     Some(Probe {
         name: item.name.clone(),
         reduce: table.reduce,
         above: table.above,
+        from: table.from.0,
+        until: table.until.map_or(f64::INFINITY, |until| until.0),
+        affine: [table.factor, table.offset],
+        threshold: table.threshold,
         along: table
             .along
             .as_ref()
@@ -90,6 +104,9 @@ impl Names<'_, '_, '_> {
                     .collect();
                 What::PinForce(self.builder.find("pin", pin, &pins)?)
             }
+            Measure::ContactForce(touching) => What::ContactForce(self.touching(touching)?),
+            Measure::Contacts(touching) => What::Contacts(self.touching(touching)?),
+            Measure::Gap(touching) => What::Gap(self.touching(touching)?),
             Measure::Energy(kind) => What::Energy(*kind),
             Measure::MomentumDrift(kind) => What::MomentumDrift(*kind),
             Measure::MaxStretch(object) => What::MaxStretch(self.object(object)?),
@@ -99,6 +116,18 @@ impl Names<'_, '_, '_> {
     fn object(&mut self, name: &Placed<String>) -> Option<usize> {
         let objects: Vec<&str> = self.model.objects.iter().map(|o| o.name.as_str()).collect();
         self.builder.find("object", name, &objects)
+    }
+
+    fn touching(&mut self, table: &tables::Touching) -> Option<Touching> {
+        let object = self.object(&table.object);
+        let other = match &table.other {
+            Some(name) => Some(self.object(name)?),
+            None => None,
+        };
+        Some(Touching {
+            object: object?,
+            other,
+        })
     }
 
     fn points(&mut self, table: &tables::Points) -> Option<Points> {

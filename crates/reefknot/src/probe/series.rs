@@ -11,6 +11,8 @@ use crate::scene::tables::{Integrator, Reduce};
 #[derive(Clone, Debug)]
 pub struct ProbeSeries {
     probes: Vec<Series>,
+    /// Rows so far: one for each step, and one for the start.
+    rows: u64,
     /// How long a step is (s).
     h: f64,
     integrator: Integrator,
@@ -22,9 +24,17 @@ struct Series {
     name: String,
     reduce: Reduce,
     above: Option<f64>,
+    threshold: Option<f64>,
+    /// The steps with which it begins and ends.
+    begins: u64,
+    ends: u64,
+    /// Factor on its value, and what is added then.
+    affine: [f64; 2],
     /// The factor on its values.
     scale: f64,
     columns: Vec<Column>,
+    /// The largest distance of its value, as a vector, from the first.
+    farthest: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -35,6 +45,8 @@ struct Column {
     largest: f64,
     sum: f64,
     count: u64,
+    /// The first step at which it was past the threshold.
+    passed: Option<u64>,
     /// All values, where they are needed.
     history: Option<Vec<f64>>,
 }
@@ -55,18 +67,26 @@ impl ProbeSeries {
                 largest: f64::NEG_INFINITY,
                 sum: 0.0,
                 count: 0,
+                passed: None,
                 history: is_kept.then(Vec::new),
             };
             Series {
                 name: probe.name.clone(),
                 reduce: probe.reduce,
                 above: probe.above,
+                threshold: probe.threshold,
+                // Less a little, since the quotient of whole steps may be rounded up.
+                begins: (probe.from / h - 1e-6).ceil() as u64,
+                ends: (probe.until / h + 1e-6).floor() as u64,
+                affine: probe.affine,
                 scale: probe.scale,
                 columns: vec![column; probe.columns().len()],
+                farthest: 0.0,
             }
         };
         ProbeSeries {
             probes: probes.iter().map(series).collect(),
+            rows: 0,
             h,
             integrator,
         }
@@ -78,28 +98,20 @@ impl ProbeSeries {
         self.probes.iter().map(|series| series.columns.len()).sum()
     }
 
-    /// Takes in a row; values that are not known are passed over.
+    /// Takes in the row of the next step, that of the start first; values that are not known are passed over.
     pub fn add(&mut self, row: &[f64]) {
-        let columns = self
-            .probes
-            .iter_mut()
-            .flat_map(|series| &mut series.columns);
-        for (column, &value) in columns.zip(row) {
-            if value.is_nan() {
-                continue;
-            }
-            if column.count == 0 {
-                column.first = value;
-            }
-            column.last = value;
-            column.least = column.least.min(value);
-            column.largest = column.largest.max(value);
-            column.sum += value;
-            column.count += 1;
-            if let Some(history) = &mut column.history {
-                history.push(value);
+        let mut values = row.iter();
+        for series in &mut self.probes {
+            let own: Vec<f64> = values
+                .by_ref()
+                .take(series.columns.len())
+                .copied()
+                .collect();
+            if (series.begins..=series.ends).contains(&self.rows) {
+                series.add(self.rows, &own);
             }
         }
+        self.rows += 1;
     }
 
     /// The value of each probe: a number or a vector, `null` where nothing is known.
@@ -110,6 +122,7 @@ impl ProbeSeries {
             let values: Vec<Option<f64>> = self.values(series);
             let values: Vec<Json> = values
                 .into_iter()
+                .map(|value| value.map(|value| series.affine[0] * value + series.affine[1]))
                 .map(|value| match (value, series.above) {
                     (None, _) => Json::Null,
                     (Some(value), Some(limit)) => json!(u8::from(value > limit)),
@@ -133,6 +146,10 @@ impl ProbeSeries {
                 .unwrap_or(&[])
         };
         match series.reduce {
+            Reduce::MaxChange => {
+                let is_known = series.columns.iter().any(|column| column.count > 0);
+                vec![is_known.then_some(series.farthest)]
+            }
             Reduce::Period => vec![mean_gap(&peaks(history(0))).map(|gap| gap * self.h)],
             Reduce::Precession => {
                 vec![precession(history(0), history(1), TAU * series.scale.abs())]
@@ -158,6 +175,11 @@ impl ProbeSeries {
             Reduce::Min => Some(column.least),
             Reduce::Max => Some(column.largest),
             Reduce::Mean => Some(column.sum / count as f64),
+            Reduce::Change => Some(last - first),
+            Reduce::WhenBelow | Reduce::WhenAbove => {
+                let end = self.rows.saturating_sub(1);
+                Some(column.passed.unwrap_or(end) as f64 * self.h)
+            }
             Reduce::PerStep => {
                 let history = column.history.as_deref().unwrap_or(&[]);
                 let half = &history[history.len() / 2..];
@@ -171,8 +193,43 @@ impl ProbeSeries {
                 let history = column.history.as_deref().unwrap_or(&[]);
                 frequency(history, self.h, self.integrator)
             }
-            Reduce::Period | Reduce::Precession => None,
+            Reduce::MaxChange | Reduce::Period | Reduce::Precession => None,
         }
+    }
+}
+
+impl Series {
+    /// Takes in the values at the end of a step.
+    fn add(&mut self, step: u64, values: &[f64]) {
+        let (reduce, threshold) = (self.reduce, self.threshold);
+        let is_past = |value: f64| match (reduce, threshold) {
+            (Reduce::WhenBelow, Some(threshold)) => value < threshold,
+            (Reduce::WhenAbove, Some(threshold)) => value > threshold,
+            _ => false,
+        };
+        let known = self.columns.iter_mut().zip(values);
+        for (column, &value) in known.filter(|(_, value)| !value.is_nan()) {
+            if column.count == 0 {
+                column.first = value;
+            }
+            column.last = value;
+            column.least = column.least.min(value);
+            column.largest = column.largest.max(value);
+            column.sum += value;
+            column.count += 1;
+            if column.passed.is_none() && is_past(value) {
+                column.passed = Some(step);
+            }
+            if let Some(history) = &mut column.history {
+                history.push(value);
+            }
+        }
+        let changes = self.columns.iter().zip(values);
+        let distance = changes.fold(0.0_f64, |sum, (column, value)| {
+            sum.hypot(value - column.first)
+        });
+        // `max` passes over what is not known.
+        self.farthest = self.farthest.max(distance);
     }
 }
 
@@ -278,6 +335,95 @@ fn precession(tilt: &[f64], turn: &[f64], whole: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Model;
+    use crate::scene::{Scene, SceneRequest};
+
+    /// The value of a probe with these keys, after rows of a vector at steps of 0.1 s.
+    fn reduced(keys: &str, rows: &[[f64; 3]]) -> Json {
+        let text = format!(
+            r#"
+            time = {{ duration = "1 s", frame_rate = 10, substeps = 1 }}
+            material.stuff = {{ young = "1 MPa", thickness = "1 mm", density = 1000 }}
+            [object.sheet]
+            kind = "cloth-grid"
+            size = [1, 1]
+            vertices = [2, 2]
+            material = "stuff"
+            [probe.it]
+            measure = {{ contact_force = {{ object = "sheet" }} }}
+            {keys}"#
+        );
+        let request = SceneRequest {
+            text,
+            ..SceneRequest::default()
+        };
+        let model = Model::build(&Scene::read(&request).unwrap()).unwrap();
+        let mut series = ProbeSeries::new(&model.probes, 0.1, Integrator::Newton);
+        rows.iter().for_each(|row| series.add(row));
+        series.summary()["it"].clone()
+    }
+
+    const NOTHING: [f64; 3] = [f64::NAN; 3];
+
+    #[test]
+    fn changes_are_counted_from_the_time_given() {
+        let rows = [
+            NOTHING,
+            [9.0, 9.0, 9.0],
+            [1.0, 2.0, 3.0],
+            [4.0, 6.0, 3.0],
+            NOTHING,
+            [2.0, 2.0, 3.0],
+        ];
+        let change = |keys: &str| reduced(keys, &rows);
+        // 0.2 s is no whole number of steps in floating point, and neither is 0.3 s.
+        assert_eq!(
+            change("reduce = 'first'\nfrom = 0.2"),
+            json!([1.0, 2.0, 3.0])
+        );
+        assert_eq!(
+            change("reduce = 'first'\nfrom = 0.3"),
+            json!([4.0, 6.0, 3.0])
+        );
+        assert_eq!(
+            change("reduce = 'change'\nfrom = 0.2"),
+            json!([1.0, 0.0, 0.0])
+        );
+        // From (1, 2, 3) to (4, 6, 3): a way of 5.
+        assert_eq!(change("reduce = 'max-change'\nfrom = 0.2"), json!(5.0));
+        // From (9, 9, 9) to (1, 2, 3); what comes before the first known value has no distance.
+        let largest = change("reduce = 'max-change'").as_f64().unwrap();
+        assert!((largest - 149.0_f64.sqrt()).abs() < 1e-12, "{largest}");
+        assert_eq!(change("reduce = 'max'\nfrom = 0.2"), json!([4.0, 6.0, 3.0]));
+        // After the end of the run nothing is known.
+        assert_eq!(change("reduce = 'max-change'\nfrom = 7"), Json::Null);
+        assert_eq!(change("from = 7"), json!([null, null, null]));
+    }
+
+    #[test]
+    fn a_threshold_is_passed_at_a_step_or_never() {
+        let rows = [
+            NOTHING,
+            [5.0, 0.0, 3.0],
+            [3.0, 1.0, 3.0],
+            [1.0, 4.0, 3.0],
+            [5.0, 0.0, 3.0],
+        ];
+        let when = |keys: &str| {
+            let times = reduced(keys, &rows);
+            let times = times.as_array().unwrap().iter();
+            let steps = times.map(|time| (time.as_f64().unwrap() / 0.1).round() as u64);
+            steps.collect::<Vec<u64>>()
+        };
+        // The third is never below 3, nor above it: the end of the run.
+        assert_eq!(when("reduce = 'when-below'\nthreshold = 3"), [3, 1, 4]);
+        assert_eq!(when("reduce = 'when-above'\nthreshold = 3"), [1, 3, 4]);
+        // Only steps from `from` on count.
+        let later = "reduce = 'when-above'\nthreshold = 3\nfrom = 0.2";
+        assert_eq!(when(later), [4, 3, 4]);
+        let nothing = reduced("reduce = 'when-below'\nthreshold = 3", &[NOTHING]);
+        assert_eq!(nothing, json!([null, null, null]));
+    }
 
     #[test]
     fn frequency_is_that_of_the_oscillation_and_not_of_the_steps() {

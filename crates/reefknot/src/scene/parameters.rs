@@ -1,6 +1,6 @@
 //! Puts the values of `[parameters]` where the scene refers to them.
 //!
-//! `"$name"` stands for the parameter's value, whatever its type; a text that starts with `=` is
+//! `"$name"` stands for the parameter's value, whatever its type, and `"$$name"` for that of the parameter whose name it is; a text that starts with `=` is
 //! arithmetic over parameters ([`super::expression`]). Parameters may use one another.
 
 use std::collections::BTreeMap;
@@ -57,6 +57,8 @@ impl Resolver<'_> {
             Value::Text(text) => {
                 let result = if let Some(name) = reference(text) {
                     self.parameter(name, &node.place)
+                } else if let Some(name) = text.strip_prefix('$').and_then(reference) {
+                    self.chosen(name, &node.place)
                 } else if let Some(expression) = text.strip_prefix('=') {
                     self.expression(expression, &node.place)
                 } else {
@@ -78,6 +80,19 @@ impl Resolver<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// The value of the parameter whose name another one is: `body = "cube"` lets `"$$body"` stand for the parameter `cube`.
+    fn chosen(&mut self, name: &str, place: &Place) -> Result<Node, Problem> {
+        let node = self.parameter(name, place)?;
+        match &node.value {
+            Value::Text(choice) => self.parameter(choice, &node.place),
+            _ => Err(Problem {
+                message: format!("parameter `{name}` is not the name of a parameter"),
+                place: node.place.clone(),
+                advice: format!("`$${name}` needs a text that names one"),
+            }),
         }
     }
 

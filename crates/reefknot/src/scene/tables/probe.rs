@@ -1,7 +1,8 @@
 //! Measurements.
 
-use super::{Length, Selection};
+use super::{Duration, Length, Selection};
 use crate::scene::define::{choice, one_of, table};
+use crate::scene::shape::NOT_NEGATIVE;
 use crate::scene::values::Placed;
 
 table! {
@@ -16,6 +17,16 @@ table! {
         scale: f64 = "1",
         /// How the values of all steps become the value of the run.
         reduce: Reduce = "\"last\"",
+        /// The value of the run counts steps from this time on; all of them are in `probes.csv`.
+        from: Duration [NOT_NEGATIVE] = "0",
+        /// And those until this time.
+        until: Option<Duration> [NOT_NEGATIVE],
+        /// A factor on the value of the run.
+        factor: f64 = "1",
+        /// What is added to the value of the run, after `factor`.
+        offset: f64 = "0",
+        /// What "when-below" and "when-above" compare with, after `scale`.
+        threshold: Option<f64>,
         /// If given, the value of the run is 1 if it is larger than this, else 0.
         above: Option<f64>,
     }
@@ -26,7 +37,7 @@ choice! {
     pub enum Reduce {
         /// The value at the end.
         Last = "last",
-        /// The value at the start.
+        /// The value at the start, or at `from`.
         First = "first",
         /// The least value.
         Min = "min",
@@ -34,6 +45,14 @@ choice! {
         Max = "max",
         /// The mean over all steps.
         Mean = "mean",
+        /// The value at the end less that at the start, or at `from`.
+        Change = "change",
+        /// The largest distance from the value at the start, or at `from`; of a vector one number.
+        MaxChange = "max-change",
+        /// When the value is below `threshold` for the first time (s), at the end of a step; if it never is, the end of the run.
+        WhenBelow = "when-below",
+        /// When the value is above `threshold` for the first time (s), likewise.
+        WhenAbove = "when-above",
         /// The mean change in a step, in the second half of the run.
         PerStep = "per-step",
         /// The square root of the last value over the first: how an amplitude changes whose square is measured.
@@ -69,6 +88,13 @@ one_of! {
         MapError(LinearMap) = "map_error",
         /// The force of the held vertices of a pin or clamp on their object (N).
         PinForce(Placed<String>) = "pin_force",
+        /// The force of all contacts on an object (N), or of those with another object.
+        ContactForce(Touching) = "contact_force",
+        /// How many contacts of an object carry a force, or of those with another object.
+        Contacts(Touching) = "contacts",
+        /// The least distance less thickness of the contacts of an object, or of those with another object (m). Not known while there
+        /// are none.
+        Gap(Touching) = "gap",
         /// An energy of the whole scene (J).
         Energy(EnergyKind) = "energy",
         /// Change of momentum since the start over Σ m |v| at the start, or over the angular momentum at the start; the
@@ -132,6 +158,16 @@ table! {
 }
 
 table! {
+    /// Contacts of an object.
+    pub struct Touching {
+        /// Whose contacts; an object or a collider.
+        object: Placed<String>,
+        /// Only those with this one, which may be the same.
+        other: Option<Placed<String>>,
+    }
+}
+
+table! {
     /// A linear map.
     pub struct LinearMap {
         /// Whose vertices.
@@ -146,6 +182,8 @@ choice! {
     pub enum Momentum {
         /// Σ m v.
         Linear = "linear",
+        /// Σ m v of all objects together.
+        TotalLinear = "total-linear",
         /// Σ m x × v, about the origin.
         Angular = "angular",
     }

@@ -1,0 +1,248 @@
+//! The part of a certificate that is about contacts: the law, gaps, forces, and the independent test of the motion.
+
+use glam::DVec3;
+
+use crate::collide::certify::{Kind, Offence, certify, certify_shape};
+use crate::collide::pair::Feature;
+use crate::detect::{Detection, GUARD, Standing, points_of};
+use crate::energy::linearize::Problem;
+use crate::integrate::{Scratch, Taken, Touches};
+use crate::pose::{Posed, relative};
+
+/// Motion along a contact by less than this is none (m).
+const STILL: f64 = 1e-9;
+
+/// What a contact does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContactState {
+    /// It carries nothing.
+    Open = 0,
+    /// It holds.
+    Stick = 1,
+    /// It slides.
+    Slip = 2,
+}
+
+/// A contact of a step that was taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactRecord {
+    /// The same for the same features from step to step.
+    pub id: u64,
+    /// The two objects, by index.
+    pub objects: [usize; 2],
+    /// Where it is (m), at the end of the step.
+    pub point: DVec3,
+    /// Unit normal from the second to the first.
+    pub normal: DVec3,
+    /// Force on the first (N).
+    pub force: DVec3,
+    /// Distance less thickness at the end of the step (m).
+    pub gap: f64,
+    /// Whether it holds.
+    pub state: ContactState,
+}
+
+/// What is to be said of the contacts of a step.
+pub(super) struct Touched {
+    pub(super) contacts: Vec<ContactRecord>,
+    pub(super) error: f64,
+    pub(super) intersections: Option<u64>,
+    pub(super) offence: Option<String>,
+}
+
+/// Grades the contacts of a step.
+pub(super) fn touched(
+    problem: &Problem<'_>,
+    touches: &Touches<'_>,
+    taken: &Taken<'_>,
+    scratch: &Scratch,
+) -> Touched {
+    let detection = &touches.detection;
+    let to = detection.to(&taken.to.positions);
+    let error = match touches.posed.is_empty() {
+        true => 0.0,
+        false => scratch
+            .posed
+            .contact_error(&taken.velocities, &touches.impulses),
+    };
+    let pairs = touches.posed.iter().zip(&touches.impulses);
+    let contacts = pairs.map(|(posed, impulse)| {
+        record(
+            problem,
+            detection,
+            posed,
+            (*impulse, &taken.velocities, &to),
+        )
+    });
+    let (intersections, offence) = match scratch.is_tested {
+        true => independent(problem, detection, &to),
+        false => (None, None),
+    };
+    Touched {
+        contacts: contacts.collect(),
+        error,
+        intersections,
+        offence,
+    }
+}
+
+fn record(
+    problem: &Problem<'_>,
+    detection: &Detection<'_>,
+    posed: &Posed,
+    (impulse, velocities, to): (DVec3, &[f64], &[DVec3]),
+) -> ContactRecord {
+    let (h, touching) = (problem.h(), &posed.touching);
+    let unknowns = &problem.model.unknowns;
+    let contact = &posed.contact;
+    let speed = relative(&posed.stencil, posed.drift, |node| {
+        unknowns.at_node(velocities, node as usize)
+    });
+    let across = speed - contact.normal * contact.normal.dot(speed);
+    let held = impulse + contact.normal * (h * contact.cohesion);
+    let normal = held.dot(contact.normal);
+    let tangential = (held - contact.normal * normal).length();
+    let is_sliding = across.length() * h > STILL;
+    let state = match normal > 0.0 {
+        false => ContactState::Open,
+        true if is_sliding && tangential >= (1.0 - 1e-6) * contact.friction * normal => {
+            ContactState::Slip
+        }
+        true => ContactState::Stick,
+    };
+    let sides = || touching.points.iter().zip(touching.weights);
+    let first = sides().filter(|(_, weight)| *weight > 0.0);
+    let gap = detection.gap_at(touching, to);
+    let core = |point: u32| detection.touch.core[point as usize];
+    // From the surface of the first half way to that of the second; for a collider with a formula, on its surface.
+    let place: DVec3 = first
+        .map(|(point, weight)| (to[*point as usize] - contact.normal * core(*point)) * weight)
+        .sum();
+    let skin = gap + touching.thickness - touching.core;
+    let way = match touching.features[1] {
+        Feature::Collider(_) => skin,
+        _ => 0.5 * skin,
+    };
+    ContactRecord {
+        id: contact.id,
+        objects: posed.objects,
+        point: place - contact.normal * way,
+        normal: contact.normal,
+        force: impulse / h,
+        gap,
+        state,
+    }
+}
+
+/// How many pairs the independent test finds that met, or ended closer than the guard; and the first of them.
+fn independent(
+    problem: &Problem<'_>,
+    detection: &Detection<'_>,
+    to: &[DVec3],
+) -> (Option<u64>, Option<String>) {
+    let features = &detection.touch.features;
+    let candidates = detection.candidates();
+    let is_moving = |is_edges: bool| {
+        move |pair: &&[u32; 2]| detection.moves(&points_of(features, **pair, is_edges).0)
+    };
+    let point_triangle = candidates.point_triangle.iter().filter(is_moving(false));
+    let point_triangle: Vec<[u32; 2]> = point_triangle.copied().collect();
+    let edge_edge: Vec<[u32; 2]> = candidates
+        .edge_edge
+        .iter()
+        .filter(is_moving(true))
+        .copied()
+        .collect();
+    let report = certify(
+        features,
+        &point_triangle,
+        &edge_edge,
+        &detection.from,
+        to,
+        |kind, pair| detection.least_distance(pair, kind == Kind::EdgeEdge, 0.5 * GUARD),
+    );
+    let mut count = report.intersections as u64;
+    let mut sentence = report.offenders.first().map(|offender| {
+        let is_edges = offender.kind == Kind::EdgeEdge;
+        let (points, second) = points_of(features, offender.features, is_edges);
+        offence_of(
+            problem,
+            detection,
+            [points[0], points[second]],
+            offender.offence,
+        )
+    });
+    for standing in &detection.standing {
+        let (found, first) = beside_shape(problem, detection, standing, to);
+        count += found;
+        sentence = sentence.or(first);
+    }
+    (Some(count), sentence)
+}
+
+/// The same for a collider with a formula.
+fn beside_shape(
+    problem: &Problem<'_>,
+    detection: &Detection<'_>,
+    standing: &Standing<'_>,
+    to: &[DVec3],
+) -> (u64, Option<String>) {
+    let touch = detection.touch;
+    let ends = [&detection.from[..], to];
+    let [from, to] = [0, 1].map(|end| {
+        let back = standing.poses[end].inverse();
+        ends[end]
+            .iter()
+            .map(|point| back.apply(*point))
+            .collect::<Vec<_>>()
+    });
+    let shape = &standing.collider.shape;
+    // What cannot move is not looked at: it is put out of reach.
+    let is_movable = |point: u32| detection.is_movable[point as usize];
+    let guard = |point: u32| {
+        let at = point as usize;
+        let skin = standing.collider.thickness[at] - touch.core[at];
+        let start = shape.distance(from[at]).unwrap_or(0.0) - touch.core[at];
+        match is_movable(point) {
+            true => (0.5 * GUARD * skin).min(0.25 * start).max(0.0),
+            false => 0.0,
+        }
+    };
+    let core = |point: u32| touch.core[point as usize];
+    let report = certify_shape(&touch.features, shape, &from, &to, core, guard);
+    let offends = |corners: &[u32; 3]| corners.iter().any(|corner| is_movable(*corner));
+    let first = report
+        .offenders
+        .iter()
+        .find(|offender| offends(&offender.feature));
+    let name = &problem.model.objects[standing.collider.object].name;
+    match first {
+        None => (0, None),
+        Some(offender) => {
+            let (one, at) = touch.name(problem.model, Feature::Point(offender.feature[0]));
+            let what = words(offender.offence);
+            let sentence = format!("`{one}` (vertex {at}) {what} `{name}`");
+            (report.intersections as u64, Some(sentence))
+        }
+    }
+}
+
+fn offence_of(
+    problem: &Problem<'_>,
+    detection: &Detection<'_>,
+    points: [u32; 2],
+    offence: Offence,
+) -> String {
+    let name = |point: u32| detection.touch.name(problem.model, Feature::Point(point));
+    let [(one, at), (other, there)] = points.map(name);
+    let what = words(offence);
+    format!("`{one}` (vertex {at}) {what} `{other}` (vertex {there})")
+}
+
+fn words(offence: Offence) -> String {
+    match offence {
+        Offence::NotFinite => "has no finite position beside".to_owned(),
+        Offence::Met(time) => format!("goes through (from {time:.3} of the step)"),
+        Offence::TooClose(distance) => format!("ends {distance:.3e} m from"),
+    }
+}

@@ -1,0 +1,518 @@
+//! Who touches in a step, and who would: the geometry of [`crate::collide`] on the points of a model.
+//!
+//! Contacts are found twice. At the start of a step all places are contacts where surfaces are nearer than a small range
+//! ([`Detection::contacts`]). While the solver looks for velocities, and for every motion before it is accepted, all pairs are followed along the
+//! motion ([`Detection::impacts`]; Daviet 2020, 6.2.3): a pair that would come too close is a contact with the normal and the weights of
+//! that moment, and the side of the start.
+
+mod shapes;
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use crate::collide::candidates::CandidateLists;
+use crate::collide::distance::{Closest, edge_edge, point_triangle};
+use crate::collide::features::Features;
+use crate::collide::impacts::{PairImpact, impacts};
+use crate::collide::minimum::{Near, Placed};
+use crate::collide::pair::{Feature, Pair};
+use crate::collide::pairs::Candidates;
+use crate::collide::proximity::{self, Settings};
+use crate::collide::tree::Tree;
+use crate::collide::volume::{Motion, Volumes};
+use crate::collide::{ccd, proximity::Contact};
+use crate::model::Model;
+use crate::model::touch::Touch;
+use crate::state::{Span, State};
+pub(crate) use shapes::{Standing, pose_at};
+
+/// The part of the thickness that a motion must keep, whatever the solver says.
+pub(crate) const GUARD: f64 = 0.1;
+
+/// The part of the thickness below which a pair becomes a contact while the problem is solved.
+pub(crate) const NEAR: f64 = 0.5;
+
+/// A pair that starts closer than it must keep comes no closer than this part of its distance in a step.
+const CLOSER: f64 = 0.5;
+
+/// A point that goes farther in a step than so many times the size of everything is lost.
+const FARTHEST: f64 = 1e4;
+
+/// The tree, which is kept from step to step. Nothing in it changes an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Detector {
+    tree: Option<Tree<3>>,
+}
+
+/// A place where two things touch, or would.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Touching {
+    /// The same for the same features.
+    pub(crate) id: u64,
+    /// The two features.
+    pub(crate) features: [Feature; 2],
+    /// Points of both sides; places that are not needed repeat a point and weigh nothing.
+    pub(crate) points: [u32; 4],
+    /// Weights: of the first side they sum to 1, of the second to −1; a collider has none.
+    pub(crate) weights: [f64; 4],
+    /// Unit normal from the second to the first, at the end of the step.
+    pub(crate) normal: DVec3,
+    /// What is between the two along the normal at the start, beyond their thickness (m).
+    pub(crate) gap: f64,
+    /// The distance that the contact keeps (m), and what of it is the radius of balls.
+    pub(crate) thickness: f64,
+    pub(crate) core: f64,
+    /// Until when the two are apart, for those found along a motion; 0 for those found at the start.
+    pub(crate) time: f64,
+}
+
+/// What is known of a step before it is taken.
+pub(crate) struct Detection<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) touch: &'a Touch,
+    /// Where the points start.
+    pub(crate) from: Vec<DVec3>,
+    /// Where points end that are told to; the others as they start.
+    pub(crate) told: Vec<DVec3>,
+    /// Whether a point can move otherwise than it is told.
+    pub(crate) is_movable: Vec<bool>,
+    /// Colliders with a formula.
+    pub(crate) standing: Vec<Standing<'a>>,
+    tree: Tree<3>,
+    lists: CandidateLists<3>,
+    reach: Vec<f64>,
+    range: f64,
+}
+
+/// Where the points of everything that can touch are in a state, at a time.
+pub(crate) fn points_at(model: &Model, touch: &Touch, nodes: &[DVec3], time: f64) -> Vec<DVec3> {
+    let mut points = carried(touch, nodes, vec![DVec3::ZERO; touch.places.len()]);
+    let mut point = 0;
+    while point < points.len() {
+        let object = touch.object_of(point as u32);
+        let end = (point..points.len())
+            .find(|at| touch.object_of(*at as u32) != object)
+            .unwrap_or(points.len());
+        if let Some(told) = model.told_points(object, time) {
+            for at in point..end {
+                points[at] = told[touch.places[at].1 as usize];
+            }
+        }
+        point = end;
+    }
+    points
+}
+
+/// Points that nodes carry; the others as they are given.
+fn carried(touch: &Touch, nodes: &[DVec3], mut points: Vec<DVec3>) -> Vec<DVec3> {
+    let all = points.par_iter_mut().enumerate().with_min_len(1024);
+    all.for_each(|(point, place)| {
+        if let [(first, weight), others @ ..] = touch.stencil(point as u32) {
+            let start = match *weight == 1.0 {
+                true => nodes[*first as usize],
+                false => nodes[*first as usize] * *weight,
+            };
+            let sum =
+                |sum: DVec3, (node, weight): &(u32, f64)| sum + nodes[*node as usize] * *weight;
+            *place = others.iter().fold(start, sum);
+        }
+    });
+    points
+}
+
+impl<'a> Detection<'a> {
+    /// Looks around at the start of a step. `expected` is where nodes are expected to end; `is_held` tells which unknowns are held.
+    pub(crate) fn new(
+        model: &'a Model,
+        touch: &'a Touch,
+        from: &State,
+        span: &Span,
+        expected: &[DVec3],
+        (is_held, detector): (&[bool], &mut Detector),
+    ) -> Detection<'a> {
+        let start = points_at(model, touch, &from.positions, span.begin);
+        let told = points_at(model, touch, &from.positions, span.end);
+        let mut to = carried(touch, expected, told.clone());
+        if farthest(&start, &to).is_some() {
+            to.clone_from(&start);
+        }
+        // Bodies at rest begin to fall, and contacts push: without room for that, everything would be searched again.
+        let range = touch.thickest(model);
+        let room = range + model.gravity.length() * span.h * span.h;
+        let widest = model.contact.pairs.iter().filter_map(|pair| pair.thickness);
+        let extra = widest.fold(0.0, f64::max);
+        let reach: Vec<f64> = touch
+            .half_thickness
+            .iter()
+            .map(|half| half + 0.5 * (range + extra))
+            .collect();
+        let wide: Vec<f64> = reach.iter().map(|reach| reach + room).collect();
+        let motion = Motion {
+            from: &start,
+            to: &to,
+            reach: &wide,
+        };
+        let features = &touch.features;
+        let kept = detector.tree.take();
+        let mut tree = kept.unwrap_or_else(|| Tree::new(features, &Volumes::new(&motion)));
+        let lists = CandidateLists::new(&mut tree, features, &motion);
+        let is_free = |node: u32| {
+            let offset = model.unknowns.node_offset[node as usize];
+            is_held[offset..offset + 3].contains(&false)
+        };
+        let points = 0..touch.places.len() as u32;
+        let is_movable = points
+            .map(|point| touch.stencil(point).iter().any(|(node, _)| is_free(*node)))
+            .collect();
+        let standing = touch.colliders.iter();
+        let standing = standing
+            .map(|collider| Standing::new(model, collider, span, &start))
+            .collect();
+        Detection {
+            model,
+            touch,
+            told,
+            is_movable,
+            standing,
+            tree,
+            lists,
+            reach,
+            range,
+            from: start,
+        }
+    }
+
+    /// Gives the tree back for the next step.
+    pub(crate) fn finish(self, detector: &mut Detector) {
+        detector.tree = Some(self.tree);
+    }
+
+    /// A point that goes too far in a motion to look for all that it could meet, and how far (m).
+    pub(crate) fn lost(&self, to: &[DVec3]) -> Option<(u32, f64)> {
+        farthest(&self.from, to)
+    }
+
+    /// All points at the end of the step, if nodes end at these places.
+    pub(crate) fn to(&self, nodes: &[DVec3]) -> Vec<DVec3> {
+        carried(self.touch, nodes, self.told.clone())
+    }
+
+    /// Pairs that could meet while all points stay near where they were last asked for.
+    pub(crate) fn candidates(&self) -> &Candidates {
+        self.lists.candidates()
+    }
+
+    /// Whether any of some points can move otherwise than it is told.
+    pub(crate) fn moves(&self, points: &[u32]) -> bool {
+        points.iter().any(|point| self.is_movable[*point as usize])
+    }
+
+    /// The contacts at the start, by ascending id.
+    pub(crate) fn contacts(&self) -> Vec<Touching> {
+        let candidates = self.lists.candidates();
+        let found = self.with_settings(|settings| {
+            proximity::contacts(
+                &self.touch.features,
+                &self.from,
+                &candidates.point_triangle,
+                &candidates.edge_edge,
+                settings,
+            )
+        });
+        let mut touching: Vec<Touching> = found
+            .contacts
+            .iter()
+            .filter(|contact| self.moves(&contact.points))
+            .map(|contact| self.touching(contact))
+            .collect();
+        for (number, standing) in self.standing.iter().enumerate() {
+            touching.extend(standing.contacts(self, number as u32, self.range));
+        }
+        touching
+    }
+
+    fn touching(&self, contact: &Contact) -> Touching {
+        let sides = contact.points.iter().zip(contact.weights);
+        let cores = sides.map(|(point, weight)| self.touch.core[*point as usize] * weight.abs());
+        Touching {
+            core: cores.sum(),
+            id: contact.id,
+            features: Pair::of(contact.id).features(),
+            points: contact.points,
+            weights: contact.weights,
+            normal: contact.normal,
+            gap: contact.gap,
+            thickness: contact.distance - contact.gap,
+            time: 0.0,
+        }
+    }
+
+    /// Everything that comes closer than a part of its thickness while the points go from the start to `to`, by ascending id. A pair that starts
+    /// closer must keep a part of that.
+    pub(crate) fn impacts(&mut self, to: &[DVec3], part: f64) -> Vec<Touching> {
+        let motion = Motion {
+            from: &self.from,
+            to,
+            reach: &self.reach,
+        };
+        let features = &self.touch.features;
+        let leaving = self.lists.leaving(&motion);
+        if !leaving.is_empty() {
+            self.lists
+                .search_again(&mut self.tree, features, &motion, &leaving);
+        }
+        let found = impacts(
+            features,
+            self.lists.candidates(),
+            &self.from,
+            to,
+            |points, second| self.separation(&points, second, part),
+        );
+        let mut touching = Vec::new();
+        let points = found.point_triangle.iter().map(|found| (found, false));
+        for (found, is_edges) in points.chain(found.edge_edge.iter().map(|found| (found, true))) {
+            touching.extend(self.impact(found, is_edges, to, part));
+        }
+        for (number, standing) in self.standing.iter().enumerate() {
+            touching.extend(standing.impacts(self, number as u32, to, part));
+        }
+        touching.sort_by(|one, other| one.id.cmp(&other.id).then(one.time.total_cmp(&other.time)));
+        touching.dedup_by_key(|touching| touching.id);
+        touching
+    }
+
+    /// The distance that two features must keep.
+    fn separation(&self, points: &[u32; 4], second: usize, part: f64) -> f64 {
+        let touch = self.touch;
+        let most = |points: &[u32], of: &[f64]| {
+            let values = points.iter().map(|point| of[*point as usize]);
+            values.fold(0.0, f64::max)
+        };
+        let sides = [&points[..second], &points[second..]];
+        let core: f64 = sides.iter().map(|side| most(side, &touch.core)).sum();
+        let skin: f64 = sides.iter().map(|side| most(side, &touch.skin)).sum();
+        core + part * (skin + self.extra(points)).max(0.0)
+    }
+
+    /// The distance that a pair must keep at the end of a step; of one that starts closer, a part of that.
+    pub(crate) fn least_distance(&self, pair: [u32; 2], is_edges: bool, part: f64) -> f64 {
+        let (points, second) = points_of(&self.touch.features, pair, is_edges);
+        let core = self.separation(&points, second, 0.0);
+        let wanted = self.separation(&points, second, part);
+        let start = points.map(|point| self.from[point as usize]);
+        let closest = if is_edges { edge_edge } else { point_triangle };
+        let start = closest(start).distance;
+        wanted.min(core + CLOSER * CLOSER * (start - core))
+    }
+
+    /// Distance less thickness of a contact, with the points at other places (m).
+    pub(crate) fn gap_at(&self, touching: &Touching, to: &[DVec3]) -> f64 {
+        let features = &self.touch.features;
+        let distance = match touching.features[1] {
+            Feature::Collider(number) => {
+                let corners = touching.features[0].corners(features);
+                self.standing[number as usize].distance_at_end(corners.map(|id| to[id as usize]))
+            }
+            _ => {
+                let pair = Pair::new(touching.features[0], touching.features[1]);
+                let placed = Placed {
+                    features,
+                    positions: to,
+                };
+                Some(placed.near(pair).closest.distance)
+            }
+        };
+        distance.unwrap_or(f64::NAN) - touching.thickness
+    }
+
+    /// The thickness that the parts of a pair are told to have beyond that of their points (m).
+    fn extra(&self, points: &[u32; 4]) -> f64 {
+        if self.model.contact.pairs.is_empty() {
+            return 0.0;
+        }
+        let part = |point: u32| self.touch.features.part_of[point as usize];
+        self.touch
+            .extra(self.model, part(points[0]), part(points[3]))
+    }
+
+    /// A pair that comes too close along a motion, as a contact.
+    fn impact(
+        &self,
+        found: &PairImpact,
+        is_edges: bool,
+        to: &[DVec3],
+        part: f64,
+    ) -> Option<Touching> {
+        let features = &self.touch.features;
+        let (points, second) = points_of(features, found.pair, is_edges);
+        if !self.moves(&points) {
+            return None;
+        }
+        let at = |places: &[DVec3]| points.map(|point| places[point as usize]);
+        let (from, end) = (at(&self.from), at(to));
+        let closest = if is_edges { edge_edge } else { point_triangle };
+        let mut impact = found.impact;
+        let near = closest(from);
+        let wanted = self.separation(&points, second, part);
+        let core = self.separation(&points, second, 0.0);
+        if near.distance <= wanted && near.distance > core {
+            let search = if is_edges {
+                ccd::edge_edge
+            } else {
+                ccd::point_triangle
+            };
+            let kept = core + CLOSER * (near.distance - core);
+            impact = search(&from, &end, kept)?;
+        }
+        let time = impact.time;
+        let then: Vec<DVec3> = from
+            .iter()
+            .zip(&end)
+            .map(|(a, b)| a.lerp(*b, time))
+            .collect();
+        let there = closest([then[0], then[1], then[2], then[3]]);
+        let direction = match impact.normal == DVec3::ZERO {
+            true => near.vector.normalize_or(DVec3::Z),
+            false => impact.normal,
+        };
+        let settled = Settled::new(features, found.pair, is_edges, &there);
+        let (pair, points, weights, sign) = settled.ordered(points, second, there.weights);
+        let normal = direction * sign;
+        let between: DVec3 = points
+            .iter()
+            .zip(weights)
+            .map(|(point, weight)| self.from[*point as usize] * weight)
+            .sum();
+        let near = Near {
+            points,
+            closest: Closest { weights, ..there },
+            rounding: 0.0,
+        };
+        let thickness =
+            self.with_settings(|settings| proximity::thickness(features, pair, &near, settings));
+        Some(Touching {
+            id: pair.id(),
+            features: pair.features(),
+            points,
+            weights,
+            normal,
+            gap: normal.dot(between) - thickness,
+            thickness,
+            core,
+            time,
+        })
+    }
+
+    /// Calls something with what counts as a contact.
+    fn with_settings<T>(&self, call: impl Fn(&Settings) -> T) -> T {
+        let extra = |one: u32, other: u32| self.touch.extra(self.model, one, other);
+        call(&Settings {
+            range: self.range,
+            half_thickness: &self.touch.half_thickness,
+            extra: match self.model.contact.pairs.is_empty() {
+                true => None,
+                false => Some(&extra),
+            },
+            rest: Some(&self.touch.rest),
+            slope: 1.0,
+        })
+    }
+}
+
+/// The point that goes farthest, if that is too far: then everything could meet everything.
+fn farthest(from: &[DVec3], to: &[DVec3]) -> Option<(u32, f64)> {
+    let low = from
+        .iter()
+        .fold(DVec3::INFINITY, |low, point| low.min(*point));
+    let high = from
+        .iter()
+        .fold(DVec3::NEG_INFINITY, |high, point| high.max(*point));
+    let most = FARTHEST * (high - low).length().max(1e-3);
+    let ways = from.iter().zip(to).map(|(from, to)| from.distance(*to));
+    let far = ways
+        .enumerate()
+        .filter(|(_, way)| *way > most || way.is_nan());
+    let far = far.max_by(|one, other| one.1.total_cmp(&other.1));
+    far.map(|(point, way)| (point as u32, way))
+}
+
+/// The four points of a pair, and where those of the second feature begin.
+pub(crate) fn points_of(
+    features: &Features,
+    [one, other]: [u32; 2],
+    is_edges: bool,
+) -> ([u32; 4], usize) {
+    match is_edges {
+        true => {
+            let [[a, b], [c, d]] = [one, other].map(|edge| features.edges[edge as usize]);
+            ([a, b, c, d], 2)
+        }
+        false => {
+            let [a, b, c] = features.triangles[other as usize];
+            ([one, a, b, c], 1)
+        }
+    }
+}
+
+/// What the closest points of a pair lie on.
+struct Settled {
+    first: Feature,
+    second: Feature,
+}
+
+impl Settled {
+    fn new(features: &Features, pair: [u32; 2], is_edges: bool, closest: &Closest) -> Settled {
+        let weights = closest.weights;
+        let on_edge = |edge: u32, weights: [f64; 2]| {
+            let [a, b] = features.edges[edge as usize];
+            match weights {
+                _ if a == b => Feature::Point(a),
+                [_, 0.0] => Feature::Point(a),
+                [0.0, _] => Feature::Point(b),
+                _ => Feature::Edge(edge),
+            }
+        };
+        if is_edges {
+            return Settled {
+                first: on_edge(pair[0], [weights[0], weights[1]]),
+                second: on_edge(pair[1], [weights[2], weights[3]]),
+            };
+        }
+        let corners = features.triangles[pair[1] as usize];
+        let sides = features.triangle_edges[pair[1] as usize];
+        let is_zero = [weights[1], weights[2], weights[3]].map(|weight| weight == 0.0);
+        let second = match is_zero {
+            [false, true, true] => Feature::Point(corners[0]),
+            [true, false, true] => Feature::Point(corners[1]),
+            [true, true, false] => Feature::Point(corners[2]),
+            [false, false, true] => Feature::Edge(sides[0]),
+            [true, false, false] => Feature::Edge(sides[1]),
+            [false, true, false] => Feature::Edge(sides[2]),
+            _ => Feature::Triangle(pair[1]),
+        };
+        Settled {
+            first: Feature::Point(pair[0]),
+            second,
+        }
+    }
+
+    /// The pair with its lower feature first, its points and weights in that order, and −1 if the two changed places.
+    fn ordered(
+        &self,
+        points: [u32; 4],
+        second: usize,
+        weights: [f64; 4],
+    ) -> (Pair, [u32; 4], [f64; 4], f64) {
+        let pair = Pair::new(self.first, self.second);
+        if pair.features()[0] == self.first {
+            return (pair, points, weights, 1.0);
+        }
+        let mut turned = ([0; 4], [0.0; 4]);
+        for place in 0..4 {
+            let from = (place + second) % 4;
+            turned.0[place] = points[from];
+            turned.1[place] = -weights[from];
+        }
+        (pair, turned.0, turned.1, -1.0)
+    }
+}

@@ -1,0 +1,397 @@
+//! Velocities of a step among contacts: the problem is posed, solved, and changed on the way where the motion shows what was not known at the
+//! start (Daviet 2020, Alg. 2).
+
+use glam::DVec3;
+use reefknot_contact::file::problem::CapturedProblem;
+use reefknot_contact::mobility;
+use reefknot_contact::problem::{NodalProblem, Solution, stopping_tolerance};
+use reefknot_contact::solve::{Refine, Refined, SolveError, Warm};
+use reefknot_contact::system::SystemFactor;
+
+use super::{Scratch, StepError};
+use crate::collide::pair::Feature;
+use crate::detect::{Detection, NEAR, Touching};
+use crate::energy::linearize::{Problem, Which, linearize};
+use crate::gate::{self, Stopped};
+use crate::model::{Elements, Model};
+use crate::pose::{Posed, Posing, contacts_of, relative, second_id};
+
+/// How often affine bodies are linearised again.
+const AGAIN: usize = 2;
+
+/// How often a problem is changed while it is solved, at most; then the gate decides.
+const CHANGES: usize = 40;
+
+/// Iterations of the solver, at most.
+const ITERATIONS: usize = 400;
+
+/// What a step knows of its contacts.
+pub(crate) struct Touches<'a> {
+    pub(crate) detection: Detection<'a>,
+    /// The contacts of the problem, by ascending id.
+    pub(crate) posed: Vec<Posed>,
+    /// Their impulses (N s), in world axes.
+    pub(crate) impulses: Vec<DVec3>,
+    /// Iterations of the solver.
+    pub(crate) iterations: u64,
+    /// Whether the gate had to change the motion.
+    pub(crate) is_guarded: bool,
+    /// Whether the equations know masses only: then nothing is linearised again.
+    pub(super) is_explicit: bool,
+}
+
+impl<'a> Touches<'a> {
+    /// 1. Who may touch; nothing if nothing can.
+    pub(super) fn begin(step: &Problem<'a>, scratch: &mut Scratch) -> Option<Touches<'a>> {
+        let (model, from) = (step.model, step.from);
+        let touch = model.touch.as_ref()?;
+        let h = step.h();
+        let moves = if step.is_static { 0.0 } else { 1.0 };
+        let fall = model.gravity * (h * h);
+        let nodes = from.positions.iter().zip(&from.velocities).enumerate();
+        let expected = nodes.map(|(node, (x, v))| match model.is_axis(node) {
+            true => *x + *v * (moves * h),
+            false => *x + *v * (moves * h) + fall,
+        });
+        let mut expected: Vec<DVec3> = expected.collect();
+        step.put_held(&mut expected);
+        let held = (&step.held.is_held[..], &mut scratch.detector);
+        let detection = Detection::new(model, touch, from, &step.span, &expected, held);
+        let mut touches = Touches {
+            posed: Vec::new(),
+            impulses: Vec::new(),
+            iterations: 0,
+            is_guarded: false,
+            is_explicit: false,
+            detection,
+        };
+        let found = touches.detection.contacts();
+        touches.posed = touches.pose(step, &found);
+        Some(touches)
+    }
+
+    fn pose(&self, step: &Problem<'_>, found: &[Touching]) -> Vec<Posed> {
+        let posing = Posing {
+            step,
+            detection: &self.detection,
+        };
+        let posed = found.iter().map(|touching| posing.pose(touching));
+        let mut posed: Vec<Posed> = posed.filter(|posed| has_free_node(step, posed)).collect();
+        posed.sort_by_key(|posed| posed.contact.id);
+        posed
+    }
+
+    /// Where the solver begins: the step before.
+    pub(super) fn warm(&self, step: &Problem<'_>) -> Warm {
+        let (from, unknowns) = (step.from, &step.model.unknowns);
+        let velocities = match step.is_static {
+            true => vec![0.0; unknowns.count],
+            false => unknowns.join(&from.velocities, &from.spins),
+        };
+        let forces = from.contacts.iter();
+        Warm {
+            velocities,
+            impulses: forces.map(|(id, force)| (*id, *force * step.h())).collect(),
+        }
+    }
+
+    /// Where it begins when the same step is solved again.
+    pub(super) fn warm_again(&self, velocities: &[f64]) -> Warm {
+        let ids = self.posed.iter().map(|posed| posed.contact.id);
+        Warm {
+            velocities: velocities.to_vec(),
+            impulses: ids.zip(self.impulses.iter().copied()).collect(),
+        }
+    }
+
+    /// Bᵀ r, on held nodes too (N s).
+    pub(crate) fn push(&self, step: &Problem<'_>) -> Vec<f64> {
+        let unknowns = &step.model.unknowns;
+        let mut push = vec![0.0; unknowns.count];
+        for (posed, impulse) in self.posed.iter().zip(&self.impulses) {
+            for (node, weight) in &posed.stencil {
+                let flat = &mut push[unknowns.node_offset[*node as usize]..];
+                (DVec3::from_slice(flat) + *impulse * *weight).write_to_slice(flat);
+            }
+        }
+        push
+    }
+
+    /// 3. and 4. The problem with the last linearisation, solved.
+    pub(super) fn solve(
+        &mut self,
+        step: &Problem<'_>,
+        warm: &Warm,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<f64>, StepError> {
+        let model = step.model;
+        let mut problem = std::mem::take(&mut scratch.posed);
+        problem.step = step.h();
+        problem.mobilities = mobilities(model, &step.from.positions);
+        problem
+            .system
+            .hold(&scratch.system, &step.held.is_held, |_| true);
+        problem.force = force(step, scratch);
+        problem.contacts = contacts_of(&self.posed);
+        let mut factor = std::mem::replace(&mut scratch.factor, SystemFactor::new(Vec::new()));
+        let solved = factor
+            .factorize(&problem.system)
+            .map_err(SolveError::from)
+            .and_then(|()| self.solve_problem(step, (&mut problem, &mut factor), warm, scratch));
+        scratch.posed = problem;
+        scratch.factor = factor;
+        let solution = solved.map_err(|error| match error {
+            SolveError::Factor(error) => {
+                StepError::linear(model, &model.bodies[error.body], error.source)
+            }
+            SolveError::TooManyNodes(error) => StepError::Contact {
+                reason: error.to_string(),
+            },
+        })?;
+        if let Some(capture) = &mut scratch.capture {
+            *capture = CapturedProblem {
+                problem: scratch.posed.clone(),
+                tolerance: scratch.admm.settings.tolerance,
+                warm: warm.clone(),
+            };
+        }
+        self.impulses = solution.impulses;
+        Ok(solution.velocities)
+    }
+
+    fn solve_problem(
+        &mut self,
+        step: &Problem<'_>,
+        (problem, factor): (&mut NodalProblem, &mut SystemFactor),
+        warm: &Warm,
+        scratch: &mut Scratch,
+    ) -> Result<Solution, SolveError> {
+        let mut admm = std::mem::replace(&mut scratch.admm, no_memory());
+        let gravity = step.model.gravity.length();
+        let tolerance = step.model.method.tolerance.0;
+        admm.settings.tolerance = stopping_tolerance(tolerance, gravity, step.h());
+        admm.settings.most_iterations = ITERATIONS;
+        let mut look = Look {
+            step,
+            touches: self,
+            scratch,
+            changes: 0,
+            again: 0,
+        };
+        let mut solution = Solution::default();
+        let mut is_done = false;
+        // Without contacts there is nothing to iterate on.
+        while problem.contacts.is_empty() && !is_done {
+            solution.velocities = problem.velocities(factor, &[]);
+            let refined = look.refine(problem, &solution.velocities, true);
+            factor.factorize_some(&problem.system, |body| refined.bodies.contains(&body))?;
+            is_done = refined.is_nothing();
+        }
+        if !is_done {
+            let solved = admm.solve(problem, factor, warm, &mut look);
+            solution = match solved {
+                Ok((solution, outcome)) => {
+                    self.iterations += outcome.iterations as u64;
+                    solution
+                }
+                Err(error) => {
+                    scratch.admm = admm;
+                    return Err(error);
+                }
+            };
+        }
+        scratch.admm = admm;
+        Ok(solution)
+    }
+
+    /// 5. Nothing comes closer than the guard, whatever it takes.
+    pub(super) fn guard(
+        &mut self,
+        step: &Problem<'_>,
+        velocities: &mut [f64],
+    ) -> Result<(), StepError> {
+        // What is no number is refused with its place when the step is taken.
+        let is_lost = |place: &DVec3| !place.is_finite();
+        if velocities.iter().any(|v| !v.is_finite()) || self.detection.from.iter().any(is_lost) {
+            return Ok(());
+        }
+        match gate::pass(step, &mut self.detection, velocities) {
+            Ok(is_guarded) => {
+                self.is_guarded = is_guarded;
+                Ok(())
+            }
+            Err(Stopped::Lost(point, way)) => {
+                let touch = self.detection.touch;
+                let (object, vertex) = touch.name(step.model, Feature::Point(point));
+                Err(StepError::TooFast {
+                    object,
+                    vertex,
+                    way,
+                })
+            }
+            Err(Stopped::NoRoom(no_room)) => {
+                let touch = self.detection.touch;
+                let [one, other] = no_room.features.map(|it| touch.name(step.model, it));
+                Err(StepError::NoRoom {
+                    object: one.0,
+                    vertex: one.1,
+                    other: other.0,
+                    place: no_room.place.to_array(),
+                    time: step.span.end,
+                })
+            }
+        }
+    }
+}
+
+fn no_memory() -> reefknot_contact::solve::admm::Admm {
+    use reefknot_contact::solve::admm::{Admm, Settings};
+    Admm::new(Settings::new(0.0))
+}
+
+/// Whether anything in a contact can move otherwise than it is told.
+fn has_free_node(step: &Problem<'_>, posed: &Posed) -> bool {
+    posed.stencil.iter().any(|(node, _)| {
+        let offset = step.model.unknowns.node_offset[*node as usize];
+        step.held.is_held[offset..offset + 3].contains(&false)
+    })
+}
+
+/// How easily each node moves if its body is rigid (1/kg): of what is affine, by its own mass.
+fn mobilities(model: &Model, positions: &[DVec3]) -> Vec<f64> {
+    let mut mobilities = Vec::with_capacity(positions.len());
+    for body in &model.bodies {
+        let masses = &model.masses[body.nodes.clone()];
+        match &body.elements {
+            Elements::Blocks(blocks) if blocks.is_affine => {
+                mobilities.extend(masses.iter().map(|mass| 1.0 / mass));
+            }
+            // Each rod is a body of its own; none touches yet.
+            Elements::Rods(_) => mobilities.extend(masses.iter().map(|mass| 1.0 / mass)),
+            Elements::Blocks(_) => {
+                mobilities.extend(mobility::rigid(masses, &positions[body.nodes.clone()]));
+            }
+        }
+    }
+    mobilities
+}
+
+/// f of A v = f at the last linearisation; where something is held, what it is told: A v_k − ∇𝒜(v_k), with what held unknowns do to
+/// free ones.
+fn force(step: &Problem<'_>, scratch: &Scratch) -> Vec<f64> {
+    let told = step.told();
+    let mut point = scratch.point.clone();
+    for (dof, rate) in &told {
+        point[*dof] -= rate;
+    }
+    let mut force = vec![0.0; point.len()];
+    if point.iter().any(|entry| *entry != 0.0) {
+        scratch.system.multiply(&point, &mut force);
+    }
+    for (force, residual) in force.iter_mut().zip(&scratch.residual) {
+        *force -= residual;
+    }
+    for (dof, rate) in &told {
+        force[*dof] = *rate;
+    }
+    force
+}
+
+/// Looks at the motion while a problem is solved.
+struct Look<'a, 'b, 'c> {
+    step: &'a Problem<'b>,
+    touches: &'a mut Touches<'c>,
+    scratch: &'a mut Scratch,
+    changes: usize,
+    again: usize,
+}
+
+impl Refine for Look<'_, '_, '_> {
+    fn refine(
+        &mut self,
+        problem: &mut NodalProblem,
+        velocities: &[f64],
+        is_answer: bool,
+    ) -> Refined {
+        let mut refined = Refined::default();
+        if velocities.iter().any(|rate| !rate.is_finite()) {
+            return refined;
+        }
+        if self.changes < CHANGES && self.add_impacts(velocities) {
+            self.changes += 1;
+            problem.contacts = contacts_of(&self.touches.posed);
+            refined.contacts = true;
+        }
+        if is_answer && !refined.contacts && self.again < AGAIN && !self.touches.is_explicit {
+            self.again += 1;
+            refined.bodies = self.linearise_again(problem, velocities);
+        }
+        refined
+    }
+}
+
+impl Look<'_, '_, '_> {
+    /// Adds contacts where the motion comes too close; whether there were any.
+    fn add_impacts(&mut self, velocities: &[f64]) -> bool {
+        let nodes = self.step.ends(velocities);
+        let detection = &mut self.touches.detection;
+        let to = detection.to(&nodes);
+        if detection.lost(&to).is_some() {
+            return false;
+        }
+        let found = detection.impacts(&to, NEAR);
+        let (step, h) = (self.step, self.step.h());
+        let unknowns = &step.model.unknowns;
+        let mut is_changed = false;
+        for mut posed in self.touches.pose(step, &found) {
+            let speed = relative(&posed.stencil, posed.contact.kinematic, |node| {
+                unknowns.at_node(velocities, node as usize)
+            });
+            // A pair that ends far enough apart but is too close on the way would not be changed by this.
+            let skin = posed.touching.thickness - posed.touching.core;
+            if posed.contact.normal.dot(speed) * h > -1e-3 * skin {
+                continue;
+            }
+            let known = &mut self.touches.posed;
+            let mut id = posed.contact.id;
+            if known
+                .binary_search_by_key(&id, |known| known.contact.id)
+                .is_ok()
+            {
+                id = second_id(id);
+                posed.contact.id = id;
+            }
+            is_changed = true;
+            match known.binary_search_by_key(&id, |known| known.contact.id) {
+                Ok(place) => known[place] = posed,
+                Err(place) => known.insert(place, posed),
+            }
+        }
+        is_changed
+    }
+
+    /// Linearises affine bodies at the velocities found; which bodies changed.
+    fn linearise_again(&mut self, problem: &mut NodalProblem, velocities: &[f64]) -> Vec<usize> {
+        let (step, model) = (self.step, self.step.model);
+        let is_affine = |body: usize| Which::Affine.has(&model.bodies[body]);
+        let bodies: Vec<usize> = (0..model.bodies.len())
+            .filter(|body| is_affine(*body))
+            .collect();
+        let dofs = bodies
+            .iter()
+            .flat_map(|body| model.bodies[*body].dofs.clone());
+        let change = dofs
+            .map(|dof| (velocities[dof] - self.scratch.point[dof]).abs())
+            .fold(0.0, f64::max);
+        // Where nothing turned since, nothing changes.
+        if change * step.h() <= model.method.tolerance.0 {
+            return Vec::new();
+        }
+        linearize(step, velocities, Which::Affine, self.scratch);
+        problem
+            .system
+            .hold(&self.scratch.system, &step.held.is_held, is_affine);
+        problem.force = force(step, self.scratch);
+        bodies
+    }
+}

@@ -1,0 +1,260 @@
+//! What can touch, made once from the model: the features of all surfaces, the nodes under each of their points, shapes with a
+//! formula, and how thick everything is.
+//!
+//! Surfaces are triangles. A simulated ball is one point, its middle, with its radius as thickness: so it is round for everything that
+//! it meets. Colliders with a formula that move rigidly are met as they are ([`ExactCollider`]), all others by their triangles. Rods are not
+//! in here yet.
+
+use glam::DVec3;
+
+use super::{Kind, Model, Movement, Object};
+use crate::collide::features::{Features, Part};
+use crate::collide::pair::Feature;
+use crate::generate::shape::Shape;
+use crate::model::contact::Pairing;
+use crate::motion::Pose;
+
+/// Contacts keep at least this part of the size of a simulated thing: with nothing between them, surfaces would have no sides.
+const LEAST_THICKNESS: f64 = 1e-4;
+
+/// What can touch.
+#[derive(Debug, Default)]
+pub struct Touch {
+    /// Points, edges and triangles of all objects.
+    pub features: Features,
+    /// Object and vertex of each point; of a ball, its copy.
+    pub places: Vec<(u32, u32)>,
+    /// The object of each part.
+    pub objects: Vec<u32>,
+    /// Half the thickness that contacts keep about each point, without its core (m).
+    pub skin: Vec<f64>,
+    /// The radius of each point that is the middle of a ball, else 0 (m).
+    pub core: Vec<f64>,
+    /// Both together (m).
+    pub half_thickness: Vec<f64>,
+    /// Positions of the points at rest, each part by itself (m).
+    pub rest: Vec<DVec3>,
+    /// Colliders with a formula.
+    pub colliders: Vec<ExactCollider>,
+    ends: Vec<u32>,
+    stencils: Vec<(u32, f64)>,
+}
+
+/// A collider with a formula.
+#[derive(Clone, Debug)]
+pub struct ExactCollider {
+    /// The index of the object.
+    pub object: usize,
+    /// Its shape about its origin.
+    pub shape: Shape,
+    /// Where it is put before it moves.
+    pub pose: Pose,
+    /// The thickness between each point and it, with the core of the point (m).
+    pub thickness: Vec<f64>,
+}
+
+impl Touch {
+    /// What can touch in a model; nothing if there is nobody to be touched.
+    #[must_use]
+    pub fn of(model: &Model) -> Option<Touch> {
+        let mut made = Touch::default();
+        let mut surfaces = Surfaces::default();
+        for index in 0..model.objects.len() {
+            made.add(model, index, &mut surfaces);
+        }
+        let is_free = surfaces.parts.iter().any(|part| part.is_free);
+        made.features = Features::new(
+            surfaces.part_of,
+            surfaces.parts,
+            surfaces.triangles,
+            &[],
+            &[],
+        );
+        let halves = made.skin.iter().zip(&made.core);
+        made.half_thickness = halves.map(|(skin, core)| skin + core).collect();
+        made.measure_colliders(model);
+        is_free.then_some(made)
+    }
+
+    /// The nodes and weights that make a point; none if it is told how to move.
+    #[must_use]
+    pub fn stencil(&self, point: u32) -> &[(u32, f64)] {
+        let point = point as usize;
+        let start = if point == 0 { 0 } else { self.ends[point - 1] };
+        &self.stencils[start as usize..self.ends[point] as usize]
+    }
+
+    /// The object of a point.
+    #[must_use]
+    pub fn object_of(&self, point: u32) -> usize {
+        self.places[point as usize].0 as usize
+    }
+
+    /// What holds between two objects.
+    #[must_use]
+    pub fn pairing(&self, model: &Model, one: usize, other: usize) -> Pairing {
+        let of = |object: usize| (object, &model.objects[object].surface);
+        model.contact.between(of(one), of(other))
+    }
+
+    /// The thickness that a pair of parts is told to have beyond that of its points, or less (m).
+    #[must_use]
+    pub fn extra(&self, model: &Model, one: u32, other: u32) -> f64 {
+        let objects = [one, other].map(|part| self.objects[part as usize] as usize);
+        let Some(told) = model.contact.thickness_between(objects[0], objects[1]) else {
+            return 0.0;
+        };
+        let own = objects.map(|object| 0.5 * model.objects[object].surface.thickness);
+        told - own[0] - own[1]
+    }
+
+    /// The largest thickness that contacts keep, without cores (m).
+    #[must_use]
+    pub fn thickest(&self, model: &Model) -> f64 {
+        let skins = self
+            .skin
+            .iter()
+            .fold(0.0, |most: f64, skin| most.max(*skin));
+        let told = model.contact.pairs.iter().filter_map(|pair| pair.thickness);
+        told.fold(2.0 * skins, f64::max)
+    }
+
+    /// How a feature is called in messages: its object, and a vertex of it.
+    #[must_use]
+    pub fn name(&self, model: &Model, feature: Feature) -> (String, usize) {
+        if let Feature::Collider(number) = feature {
+            let object = self.colliders[number as usize].object;
+            return (model.objects[object].name.clone(), 0);
+        }
+        let [point, ..] = feature.corners(&self.features);
+        let (object, vertex) = self.places[point as usize];
+        (model.objects[object as usize].name.clone(), vertex as usize)
+    }
+
+    fn add(&mut self, model: &Model, index: usize, surfaces: &mut Surfaces) {
+        let object = &model.objects[index];
+        match (&object.kind, &object.movement) {
+            (Kind::Rods(_), _) => {}
+            (
+                Kind::Collider(Some(exact)) | Kind::Rigid(Some(exact), _),
+                Movement::Scripted(script),
+            ) if script.sequence.is_none()
+                && script.motion.deformation.is_none()
+                && !model.pins.iter().any(|pin| pin.object == index) =>
+            {
+                let colliders = exact.poses.iter().map(|pose| ExactCollider {
+                    object: index,
+                    shape: exact.shape,
+                    pose: *pose,
+                    thickness: Vec::new(),
+                });
+                self.colliders.extend(colliders);
+            }
+            (Kind::Rigid(Some(exact), _), Movement::Carried(carried)) => match exact.shape {
+                Shape::Sphere { radius } => {
+                    let nodes = carried.nodes.clone().step_by(4);
+                    for (copy, node) in nodes.enumerate() {
+                        self.add_part(index, object, surfaces);
+                        let rest = model.start.positions[node];
+                        let skin = half_skin(object, 2.0 * radius);
+                        self.add_point((index, copy), [(node as u32, 1.0)], surfaces);
+                        self.core.push(radius);
+                        self.skin.push(skin);
+                        self.rest.push(rest);
+                    }
+                }
+                _ => self.add_surface(model, index, surfaces),
+            },
+            _ => self.add_surface(model, index, surfaces),
+        }
+    }
+
+    /// The surface of an object, copy by copy.
+    fn add_surface(&mut self, model: &Model, index: usize, surfaces: &mut Surfaces) {
+        let object = &model.objects[index];
+        let copy = object.rest_copy();
+        if copy.triangles.is_empty() {
+            return;
+        }
+        let mut number = vec![u32::MAX; copy.points.len()];
+        for corner in copy.triangles.iter().flatten() {
+            number[*corner as usize] = 0;
+        }
+        let skin = half_skin(object, copy.diagonal());
+        for part in 0..object.copies {
+            self.add_part(index, object, surfaces);
+            let first = part * copy.points.len();
+            for (vertex, number) in number.iter_mut().enumerate() {
+                if *number == u32::MAX {
+                    continue;
+                }
+                *number = surfaces.part_of.len() as u32;
+                let stencil = model.stencil(index, first + vertex).unwrap_or_default();
+                // What weighs nothing in a point is not moved by it.
+                let stencil = stencil.into_iter().filter(|(_, weight)| *weight != 0.0);
+                let stencil = stencil.map(|(node, weight)| (node as u32, weight));
+                self.add_point((index, first + vertex), stencil, surfaces);
+                self.core.push(0.0);
+                self.skin.push(skin);
+                self.rest.push(copy.points[vertex]);
+            }
+            let triangles = copy.triangles.iter();
+            let numbered = triangles.map(|corners| corners.map(|corner| number[corner as usize]));
+            surfaces.triangles.extend(numbered);
+        }
+    }
+
+    fn add_part(&mut self, index: usize, object: &Object, surfaces: &mut Surfaces) {
+        let is_free = !matches!(object.movement, Movement::Scripted(_));
+        let is_rigid = matches!(object.kind, Kind::Rigid(..) | Kind::Collider(_));
+        self.objects.push(index as u32);
+        surfaces.parts.push(Part {
+            is_free,
+            meets_itself: is_free && !is_rigid,
+        });
+    }
+
+    /// A point of the last part.
+    fn add_point(
+        &mut self,
+        (object, vertex): (usize, usize),
+        stencil: impl IntoIterator<Item = (u32, f64)>,
+        surfaces: &mut Surfaces,
+    ) {
+        surfaces.part_of.push(surfaces.parts.len() as u32 - 1);
+        self.places.push((object as u32, vertex as u32));
+        self.stencils.extend(stencil);
+        self.ends.push(self.stencils.len() as u32);
+    }
+
+    /// The thickness between every point and every collider with a formula.
+    fn measure_colliders(&mut self, model: &Model) {
+        for at in 0..self.colliders.len() {
+            let other = self.colliders[at].object;
+            let thickness = (0..self.places.len()).map(|point| {
+                let own = self.object_of(point as u32);
+                let told = model.contact.thickness_between(own, other);
+                let half = 0.5 * model.objects[other].surface.thickness;
+                self.core[point] + told.unwrap_or(self.skin[point] + half)
+            });
+            self.colliders[at].thickness = thickness.collect();
+        }
+    }
+}
+
+/// The corners and parts of features, while they are gathered.
+#[derive(Default)]
+struct Surfaces {
+    part_of: Vec<u32>,
+    parts: Vec<Part>,
+    triangles: Vec<[u32; 3]>,
+}
+
+/// Half the thickness of an object of some size.
+fn half_skin(object: &Object, size: f64) -> f64 {
+    let least = match object.movement {
+        Movement::Scripted(_) => 0.0,
+        Movement::Simulated(_) | Movement::Carried(_) => LEAST_THICKNESS * size,
+    };
+    0.5 * object.surface.thickness.max(least)
+}

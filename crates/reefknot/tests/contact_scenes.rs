@@ -1,0 +1,295 @@
+//! Every scene with contact: those of `scenes/validation` against mechanics, the shipped ones at their quick size against intersections, errors and
+//! the number of threads. Expected values are closed forms or solutions of the equations; tolerances are what users may rely on.
+
+#[cfg(test)]
+mod tests {
+    use reefknot::check;
+    use reefknot::integrate::{self, Scratch, Step};
+    use reefknot::model::Model;
+    use reefknot::probe::ProbeSeries;
+    use reefknot::scene::{Scene, SceneRequest, shipped};
+    use reefknot::state::State;
+    use serde_json::Value;
+
+    fn build(name: &str, sets: &[&str]) -> Model {
+        let scene = Scene::read(&SceneRequest {
+            text: shipped::find(name).unwrap().text.into(),
+            quick: true,
+            sets: sets.iter().map(|set| (*set).to_owned()).collect(),
+            ..SceneRequest::default()
+        });
+        let scene = scene.unwrap_or_else(|problems| panic!("{problems}"));
+        Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    /// What a run came to.
+    struct Outcome {
+        probes: Value,
+        state: State,
+        contacts: u64,
+        errors: [f64; 2],
+    }
+
+    /// Runs a scene and lets the independent test look at every step.
+    fn run(name: &str, sets: &[&str]) -> Outcome {
+        let model = build(name, sets);
+        assert_eq!(check::intersections(&model), Vec::<String>::new(), "{name}");
+        let mut scratch = Scratch::new(&model).unwrap();
+        scratch.tests_every_step = true;
+        let mut series = ProbeSeries::new(&model.probes, model.clock.h(), model.method.integrator);
+        let row = |state: &_, step: Option<&Step>| -> Vec<f64> {
+            let values = model.probes.iter();
+            values
+                .flat_map(|probe| probe.values(&model, state, step))
+                .collect()
+        };
+        series.add(&row(&model.start, None));
+        let mut outcome = Outcome {
+            probes: Value::Null,
+            state: model.start.clone(),
+            contacts: 0,
+            errors: [0.0; 2],
+        };
+        while outcome.state.step < model.clock.steps() {
+            let step = integrate::step(&model, &outcome.state, &mut scratch)
+                .unwrap_or_else(|error| panic!("{name} {sets:?}: {error}"));
+            let report = &step.report;
+            assert_eq!(report.intersections, Some(0), "{name}: {:?}", step.offence);
+            outcome.contacts = outcome.contacts.max(report.contacts);
+            let errors = [report.contact_error_m, report.momentum_error_m];
+            for (most, error) in outcome.errors.iter_mut().zip(errors) {
+                *most = most.max(error.unwrap_or(0.0));
+            }
+            series.add(&row(&step.to, Some(&step)));
+            outcome.state = step.to;
+        }
+        outcome.probes = series.summary();
+        outcome
+    }
+
+    fn probe(outcome: &Outcome, name: &str) -> f64 {
+        outcome.probes[name].as_f64().unwrap_or(f64::NAN)
+    }
+
+    fn assert_close(outcome: &Outcome, name: &str, expected: f64, within: f64) {
+        let value = probe(outcome, name);
+        assert!(
+            (value / expected - 1.0).abs() <= within,
+            "{name} is {value}, expected {expected} within {within}"
+        );
+    }
+
+    #[test]
+    fn validation_incline_slides_by_coulombs_law_and_sticks_above_its_limit() {
+        // g (sin α − μ cos α) t²/2; half a percent more is a·t·h/2 and what the scene may lose.
+        let sets = ["time.duration=\"1 s\""];
+        let slides = run("validation/incline", &sets);
+        assert_close(&slides, "distance", 1.6029, 5e-3);
+        assert_close(&slides, "speed", 3.2058, 5e-3);
+        for body in ["cube", "cloth"] {
+            let body = format!("parameters.body=\"{body}\"");
+            let below = ["time.duration=\"1 s\"", &body, "parameters.mu=0.5745"];
+            let speed = probe(&run("validation/incline", &below), "speed");
+            assert!(speed > 0.02, "0.5% below tan 30° it slides: {speed}");
+            let above = ["time.duration=\"3 s\"", &body, "parameters.mu=0.5802"];
+            let creep = probe(&run("validation/incline", &above), "creep");
+            assert!(creep < 2e-6, "0.5% above it rests: {creep} m in 2 s");
+        }
+    }
+
+    #[test]
+    fn validation_slide_to_stop_goes_as_far_in_any_direction() {
+        for direction in [0, 33] {
+            let direction = format!("parameters.direction_deg={direction}");
+            let stopped = run("validation/slide-to-stop", &[&direction]);
+            assert_close(&stopped, "distance", 0.67958, 5e-3);
+            assert_close(&stopped, "time", 0.67958, 5e-3);
+            assert!(probe(&stopped, "sideways").abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn validation_puck_turns_downhill() {
+        let puck = run("validation/puck", &[]);
+        assert_close(&puck, "x", 0.19840, 1e-2);
+        assert_close(&puck, "y", 0.44412, 1e-2);
+        assert_close(&puck, "final_speed", 0.5, 1e-2);
+    }
+
+    #[test]
+    fn validation_ball_rolls_with_five_sevenths_of_its_speed() {
+        assert_close(
+            &run("validation/ball-roll", &[]),
+            "final_speed",
+            5.0 / 7.0,
+            2e-2,
+        );
+        let other = ["parameters.mu=0.1", "parameters.radius=\"2 cm\""];
+        assert_close(
+            &run("validation/ball-roll", &other),
+            "final_speed",
+            5.0 / 7.0,
+            2e-2,
+        );
+    }
+
+    #[test]
+    fn validation_two_cards_stand_from_half_the_tangent_on() {
+        for angle in [15.0_f64, 30.0] {
+            let limit = 0.5 * angle.to_radians().tan();
+            let stands = |part: f64| {
+                let mu = format!("parameters.mu={}", part * limit);
+                let angle = format!("parameters.half_angle_deg={angle}");
+                probe(&run("validation/two-cards", &[&mu, &angle]), "stands")
+            };
+            assert_eq!((stands(0.97), stands(1.03)), (0.0, 1.0), "{angle}");
+        }
+    }
+
+    #[test]
+    fn validation_block_topples_over_its_edge() {
+        assert_close(
+            &run("validation/block-topple", &[]),
+            "topple_angle_deg",
+            26.565,
+            1e-2,
+        );
+    }
+
+    #[test]
+    fn validation_ladder_slides_where_both_frictions_are_at_their_limit() {
+        assert_close(&run("validation/ladder", &[]), "min_angle_deg", 48.99, 2e-2);
+    }
+
+    #[test]
+    fn validation_hertz_holds_for_a_ball_that_is_no_half_space() {
+        assert_close(&run("validation/hertz", &[]), "force", 11.24, 5e-2);
+    }
+
+    #[test]
+    fn validation_ball_bounces_to_the_square_of_restitution() {
+        assert_close(&run("validation/bounce", &[]), "h1", 0.49, 2e-2);
+        let low = [
+            "parameters.e=0.3",
+            "parameters.h0=\"0.5 m\"",
+            "parameters.h=\"2 ms\"",
+        ];
+        assert_close(&run("validation/bounce", &low), "h1", 0.045, 2e-2);
+    }
+
+    #[test]
+    fn validation_bodies_that_collide_keep_their_momentum() {
+        let drift = probe(&run("validation/collide", &[]), "linear_drift");
+        assert!(drift < 1e-10, "{drift}");
+    }
+
+    #[test]
+    fn validation_bodies_of_all_kinds_press_with_their_weight() {
+        let resting = run("validation/resting-weight", &["time.duration=\"1 s\""]);
+        for name in [
+            "force_over_weight",
+            "cloth",
+            "solid",
+            "embedded",
+            "rigid",
+            "ball",
+        ] {
+            assert_close(&resting, name, 1.0, 1e-3);
+        }
+    }
+
+    #[test]
+    fn validation_grip_does_not_let_go() {
+        let sets = ["time.duration=\"2 s\"", "parameters.h=\"10 ms\""];
+        let slip = probe(&run("validation/grip", &sets), "slip");
+        assert!(slip < 1e-5, "{slip} m in a second");
+    }
+
+    /// The shipped scenes, shortened where the quick size is more than a test needs.
+    const SCENES: [(&str, &[&str]); 9] = [
+        ("drape", &["time.duration=\"0.7 s\""]),
+        ("cards", &["time.duration=\"0.1 s\""]),
+        ("drag", &["time.duration=\"0.6 s\""]),
+        ("box-and-cone", &["time.duration=\"0.5 s\""]),
+        ("pinch", &["time.duration=\"0.6 s\""]),
+        ("bunnies", &["time.duration=\"0.4 s\""]),
+        ("pile", &["time.duration=\"0.4 s\""]),
+        ("grip", &["time.duration=\"0.5 s\""]),
+        ("stack", &["time.duration=\"0.2 s\""]),
+    ];
+
+    #[test]
+    fn shipped_scenes_neither_intersect_nor_break_the_law() {
+        for (name, sets) in SCENES {
+            let outcome = run(name, sets);
+            assert!(outcome.contacts > 0, "{name} has contacts");
+            let [contact, momentum] = outcome.errors;
+            assert!(
+                contact < 1e-5 && momentum < 1e-5,
+                "{name}: {contact} {momentum}"
+            );
+        }
+    }
+
+    #[test]
+    fn threads_change_no_bit_of_thousands_of_contacts() {
+        for (name, sets) in [
+            ("drape", ["parameters.n=40", "time.duration=\"0.3 s\""]),
+            ("pile", ["parameters.layers=6", "time.duration=\"0.2 s\""]),
+            (
+                "box-and-cone",
+                ["parameters.n=40", "time.duration=\"0.3 s\""],
+            ),
+        ] {
+            let on = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                pool.unwrap().install(|| run(name, &sets))
+            };
+            let (one, two) = (on(1), on(2));
+            assert!(one.contacts > 100, "{name}: {}", one.contacts);
+            assert_eq!(one.state.hash(), two.state.hash(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_house_of_cards_falls_on_ice() {
+        let fallen = run("cards", &["parameters.mu=0.2"]);
+        assert_eq!(probe(&fallen, "stands"), 0.0);
+    }
+
+    #[test]
+    fn a_scene_that_starts_inside_itself_is_named() {
+        let model = build("drape", &["object.cloth.position=[0, 0, 0.5]"]);
+        let found = check::intersections(&model);
+        assert!(
+            found[0].contains("`cloth`") && found[0].contains("`ball`"),
+            "{found:?}"
+        );
+        let crossing = build(
+            "box-and-cone",
+            &["collider.box.position=[-0.28, 0.05, 0.4]"],
+        );
+        assert!(!check::intersections(&crossing).is_empty());
+    }
+
+    #[test]
+    fn colliders_that_leave_no_room_are_named_with_the_time() {
+        let model = build(
+            "pinch",
+            &["parameters.room=-1", "parameters.n=10", "method.halvings=1"],
+        );
+        let mut scratch = Scratch::new(&model).unwrap();
+        let mut state = model.start.clone();
+        let error = loop {
+            match integrate::step(&model, &state, &mut scratch) {
+                Ok(step) => state = step.to,
+                Err(error) => break error.to_string(),
+            }
+            assert!(state.step < model.clock.steps(), "it never failed");
+        };
+        assert!(
+            error.contains("`cloth`") && error.contains("no room"),
+            "{error}"
+        );
+    }
+}
