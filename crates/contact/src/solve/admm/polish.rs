@@ -22,7 +22,7 @@ const PATIENCE: usize = 40;
 /// Weighted nodes of a component, and contacts of a group, up to which W is computed and the robust solver takes over: its time grows with
 /// the cube of the contacts.
 const FEW: usize = 400;
-const FEW_CONTACTS: usize = 60;
+const FEW_CONTACTS: usize = 100;
 
 /// With GMRES: Newton steps, products in each, and how far they reduce its residual.
 const FEW_STEPS: usize = 8;
