@@ -5,9 +5,11 @@ use glam::DVec3;
 use reefknot_contact::file::problem::CapturedProblem;
 use reefknot_contact::mobility;
 use reefknot_contact::problem::{NodalProblem, Solution, stopping_tolerance};
+use reefknot_contact::solve::admm::{Admm, Settings};
 use reefknot_contact::solve::{Refine, Refined, SolveError, Warm};
 use reefknot_contact::system::SystemFactor;
 
+use super::linear_euler::AGAIN;
 use super::{Scratch, StepError};
 use crate::collide::pair::Feature;
 use crate::detect::{Detection, NEAR, Touching};
@@ -15,9 +17,6 @@ use crate::energy::linearize::{Problem, Which, linearize};
 use crate::gate::{self, Stopped};
 use crate::model::{Elements, Model};
 use crate::pose::{Posed, Posing, contacts_of, relative, second_id};
-
-/// How often affine bodies are linearised again.
-const AGAIN: usize = 2;
 
 /// How often a problem is changed while it is solved, at most; then the gate decides.
 const CHANGES: usize = 40;
@@ -244,8 +243,7 @@ impl<'a> Touches<'a> {
     }
 }
 
-fn no_memory() -> reefknot_contact::solve::admm::Admm {
-    use reefknot_contact::solve::admm::{Admm, Settings};
+fn no_memory() -> Admm {
     Admm::new(Settings::new(0.0))
 }
 

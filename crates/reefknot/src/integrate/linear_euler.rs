@@ -9,7 +9,7 @@ use super::{Scratch, StepError, Stopwatch, Taken, Touches};
 use crate::energy::linearize::{Problem, Which, elastic_energy, linearize, prepare};
 
 /// How often affine bodies are linearised again.
-const AGAIN: usize = 2;
+pub(super) const AGAIN: usize = 2;
 
 /// One step.
 pub(super) fn step<'a>(
