@@ -91,12 +91,11 @@ fn size(points: &[DVec3; 4]) -> f64 {
     others.fold(0.0, f64::max)
 }
 
+/// The weighted sum, told from the first point: the weights sum to nothing, and a pair far from the origin has no larger
+/// rounding errors than one that is there.
 fn blend(points: &[DVec3; 4], weights: &[f64; 4]) -> DVec3 {
-    points
-        .iter()
-        .zip(weights)
-        .map(|(point, w)| *point * *w)
-        .sum()
+    let terms = points.iter().zip(weights);
+    terms.map(|(point, w)| (*point - points[0]) * *w).sum()
 }
 
 /// What must hold of any answer, and how far it is from the exact distance, in rounding errors of the size of the pair.
