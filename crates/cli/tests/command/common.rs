@@ -109,9 +109,14 @@ impl Running {
 
     /// Waits until a file appears.
     pub(crate) fn wait_for(&mut self, path: &Path) {
-        while !path.exists() {
+        self.wait_until(&path.display().to_string(), || path.exists());
+    }
+
+    /// Waits until something is there.
+    pub(crate) fn wait_until(&mut self, what: &str, is_there: impl Fn() -> bool) {
+        while !is_there() {
             let ended = self.child.try_wait().unwrap();
-            assert!(ended.is_none(), "it ended before {} came", path.display());
+            assert!(ended.is_none(), "it ended before {what} came");
             self.rest();
         }
     }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use reefknot::io::folder::RunFolder;
+use reefknot::io::tensors::TensorFile;
 use reefknot::random::Random;
 use serde_json::json;
 
@@ -70,6 +72,49 @@ fn killed_runs_end_as_if_nothing_had_happened() {
 #[test]
 fn killed_runs_of_two_threads_end_as_if_nothing_had_happened() {
     kill_runs(5, "2", "72", 2);
+}
+
+/// Kills the run in `killed` soon after a checkpoint that comes later than some frame; how many contacts push in the checkpoint.
+fn kill_after_a_checkpoint(place: &Place, run: &[&str], frame: &str) -> usize {
+    let mut running = place.start(run);
+    running.wait_for(&place.path("killed/frames").join(frame));
+    let folder = RunFolder::new(place.path("killed"));
+    let newest = || folder.checkpoints().unwrap().pop();
+    let before = newest();
+    // The next frame brings a checkpoint, however fast the machine: the last one is older than a second then.
+    running.signal("-STOP");
+    std::thread::sleep(Duration::from_millis(1100));
+    running.signal("-CONT");
+    running.wait_until("a checkpoint", || newest() > before);
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(running.kill(), "it ended before it could be killed");
+    let checkpoint = folder.checkpoint(newest().unwrap());
+    let checkpoint = TensorFile::read(&checkpoint).unwrap();
+    checkpoint.f64("contact/force").unwrap().0[0]
+}
+
+#[test]
+fn a_run_killed_amid_a_thousand_contacts_ends_as_if_nothing_had_happened() {
+    let place = Place::new();
+    // A cloth whose corners are lifted from the ground: nearly every vertex that still lies there is pushed.
+    let scene = [
+        "run",
+        "drag",
+        "--quick",
+        "--set",
+        "parameters.n=50",
+        "--frames",
+        "9",
+    ];
+    let hash = place.hash(&scene, &["--out", "whole"]);
+    let run = [&scene[..], &["--out", "killed", "--resume"]].concat();
+    for frame in ["00002.safetensors", "00005.safetensors"] {
+        let contacts = kill_after_a_checkpoint(&place, &run, frame);
+        assert!(contacts > 1000, "{contacts} contacts after {frame}");
+    }
+    assert_eq!(place.hash(&run, &[]), hash);
+    same_run(&place.path("killed"), &place.path("whole"));
+    place.expect(0, &["check", "killed"], &[]);
 }
 
 /// `cargo test --release -p reefknot-cli --test command -- --ignored --nocapture twenty_kills`
