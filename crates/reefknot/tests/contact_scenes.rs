@@ -233,20 +233,33 @@ mod tests {
 
     #[test]
     fn threads_change_no_bit_of_thousands_of_contacts() {
-        for (name, sets) in [
-            ("drape", ["parameters.n=40", "time.duration=\"0.3 s\""]),
-            ("pile", ["parameters.layers=6", "time.duration=\"0.2 s\""]),
+        let scenes: [(&str, &[&str]); 3] = [
+            ("drape", &["parameters.n=36", "time.duration=\"0.32 s\""]),
             (
-                "box-and-cone",
-                ["parameters.n=40", "time.duration=\"0.3 s\""],
+                "pile",
+                &[
+                    "parameters.side=6",
+                    "parameters.layers=6",
+                    "time.duration=\"0.16 s\"",
+                ],
             ),
-        ] {
+            // 36 stacks of five.
+            (
+                "stack",
+                &[
+                    "object.box.copies.array.count=[6, 6, 5]",
+                    "object.box.copies.array.spacing=[0.2, 0.2, \"= $size + 1.01*$skin\"]",
+                    "time.duration=\"0.1 s\"",
+                ],
+            ),
+        ];
+        for (name, sets) in scenes {
             let on = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-                pool.unwrap().install(|| run(name, &sets))
+                pool.unwrap().install(|| run(name, sets))
             };
             let (one, two) = (on(1), on(2));
-            assert!(one.contacts > 100, "{name}: {}", one.contacts);
+            assert!(one.contacts > 1000, "{name}: {}", one.contacts);
             assert_eq!(one.state.hash(), two.state.hash(), "{name}");
         }
     }
