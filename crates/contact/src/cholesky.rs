@@ -136,7 +136,32 @@ impl Factor {
     /// If `rhs` does not have three components per node.
     pub fn solve_in_place(&self, rhs: &mut [f64]) {
         assert_eq!(rhs.len(), self.dofs());
-        solve::solve_in_place(&self.symbolic, &self.fronts, rhs);
+        solve::solve_in_place::<f64>(&self.symbolic, &self.fronts, rhs);
+    }
+
+    /// Copies the factor to single precision, for [`Factor::solve_lightly`].
+    ///
+    /// # Errors
+    /// If memory runs out.
+    pub fn lighten(&mut self) -> Result<(), FactorError> {
+        for front in &mut self.fronts {
+            front.light.clear();
+            let reserved = front.light.try_reserve_exact(front.panel.len());
+            reserved.map_err(|_| FactorError::OutOfMemory)?;
+            let entries = front.panel.iter().map(|entry| *entry as f32);
+            front.light.extend(entries);
+        }
+        Ok(())
+    }
+
+    /// Replaces `rhs` by about `A⁻¹ rhs`, from what was last copied to single precision: half the memory to read, which is what bounds
+    /// a solve. How many digits hold depends on the matrix.
+    ///
+    /// # Panics
+    /// If `rhs` does not have three components per node.
+    pub fn solve_lightly(&self, rhs: &mut [f64]) {
+        assert_eq!(rhs.len(), self.dofs());
+        solve::solve_in_place::<f32>(&self.symbolic, &self.fronts, rhs);
     }
 }
 

@@ -12,6 +12,8 @@ use crate::symbolic::{Supernode, Symbolic};
 pub(super) struct Front {
     /// Its columns of L, column-major, with its border below; the upper triangle means nothing.
     pub(super) panel: Vec<f64>,
+    /// The same in single precision, where that was asked for.
+    pub(super) light: Vec<f32>,
     /// What it leaves for its parent, column-major, lower triangle; the rest means nothing.
     pub(super) update: Vec<f64>,
 }

@@ -26,6 +26,15 @@ pub use weights::{WeightedNodes, Weights};
 /// What moves in a step by no more than so many times the tolerance rests.
 const RESTING: f64 = 10.0;
 
+/// Iterations after which errors are computed even if they seem to be too large.
+const CHECKED: usize = 20;
+
+/// Unknowns from which on solves are bound by memory.
+const LARGE: usize = 3000;
+
+/// The part of the tolerance by which solves in single precision may be off.
+const LIGHT: f64 = 0.01;
+
 /// How ADMM goes about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -94,6 +103,8 @@ pub struct Admm {
 struct Weighted {
     system: System,
     factor: SystemFactor,
+    /// Whether single precision is good enough; unknown until it was tried.
+    is_light: Option<bool>,
 }
 
 impl Admm {
@@ -128,10 +139,10 @@ impl Admm {
         let mut outcome = Outcome::default();
         for iteration in 1..=self.settings.most_iterations {
             outcome.iterations = iteration;
-            outcome.products += run.iterate(problem, &weighted);
+            outcome.products += run.iterate(problem, &mut weighted);
             let is_last = iteration == self.settings.most_iterations;
             let is_time = iteration % self.settings.refine_every.max(1) == 0;
-            if run.is_worth_checking(problem) || is_time || is_last {
+            if run.is_worth_checking(problem) || iteration % CHECKED == 0 || is_last {
                 outcome.products += 1;
                 run.check(problem, factor);
             }
@@ -159,6 +170,7 @@ impl Weighted {
         Ok(Self {
             system: problem.system.clone(),
             factor: factor.alike()?,
+            is_light: None,
         })
     }
 
@@ -173,8 +185,47 @@ impl Weighted {
         let weights = nodes.nodes.iter().zip(&nodes.weights);
         self.system
             .add_weights(weights.map(|(node, weight)| (*node, *weight)));
-        self.factor.factorize_some(&self.system, is_changed)?;
+        self.factor.factorize_some(&self.system, &is_changed)?;
+        if self.has_light() {
+            self.factor.lighten_some(is_changed)?;
+        }
+        self.is_light = None;
         Ok(())
+    }
+
+    /// Whether solves are bound by reading the factor, so that half of it is worth a copy.
+    fn has_light(&self) -> bool {
+        self.system.couplings().is_empty() && self.system.dofs() >= LARGE
+    }
+
+    /// Moves `velocities` to (A + W)⁻¹ rhs, which is used up: to about `accuracy` through couplings, in single precision where that
+    /// proves to be off by no more than `enough`. How many times it went through the factors.
+    fn solve(
+        &mut self,
+        rhs: &mut [f64],
+        velocities: &mut [f64],
+        [accuracy, enough]: [f64; 2],
+    ) -> usize {
+        if self.is_light == Some(true) {
+            self.factor.solve_lightly(rhs);
+            velocities.copy_from_slice(rhs);
+            return 1;
+        }
+        let is_tried = self.has_light() && self.is_light.is_none();
+        let light = is_tried.then(|| {
+            let mut light = rhs.to_vec();
+            self.factor.solve_lightly(&mut light);
+            light
+        });
+        let products = self
+            .factor
+            .solve_towards(&self.system, rhs, velocities, accuracy);
+        let Some(light) = light else {
+            return products;
+        };
+        let apart = light.iter().zip(&*velocities).map(|(l, v)| (l - v).abs());
+        self.is_light = Some(apart.fold(0.0, larger) <= enough);
+        products + 1
     }
 }
 
@@ -280,7 +331,7 @@ impl Run {
     }
 
     /// One iteration of Alg. 4; how many times it went through the factors.
-    fn iterate(&mut self, problem: &NodalProblem, weighted: &Weighted) -> usize {
+    fn iterate(&mut self, problem: &NodalProblem, weighted: &mut Weighted) -> usize {
         let iterate = &mut self.iterate;
         // Update the velocities of all degrees of freedom.
         let mut rhs = problem.force.clone();
@@ -296,12 +347,8 @@ impl Run {
             true => 1e-3 * iterate.unrest,
             false => 0.0,
         };
-        let products = weighted.factor.solve_towards(
-            &weighted.system,
-            &mut rhs,
-            &mut iterate.velocities,
-            accuracy,
-        );
+        let enough = LIGHT * self.settings.tolerance / problem.step;
+        let products = weighted.solve(&mut rhs, &mut iterate.velocities, [accuracy, enough]);
         // Update the feasible projection.
         let velocities = iterate.at(problem, &self.nodes);
         let mut feasible = velocities.clone();

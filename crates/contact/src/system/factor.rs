@@ -153,10 +153,44 @@ impl SystemFactor {
 
     /// Replaces `rhs` by what the bodies' own matrices make of it: `A⁻¹ rhs` where nothing is coupled.
     fn precondition(&self, rhs: &mut [f64]) {
+        self.solve_bodies(rhs, BodyFactor::solve_in_place);
+    }
+
+    fn solve_bodies(&self, rhs: &mut [f64], solve: impl Fn(&BodyFactor, &mut [f64]) + Sync) {
         let parts = parts(rhs, self.factors.iter().map(BodyFactor::dofs));
         let work: Vec<_> = self.factors.iter().zip(parts).collect();
         work.into_par_iter()
-            .for_each(|(factor, part)| factor.solve_in_place(part));
+            .for_each(|(factor, part)| solve(factor, part));
+    }
+
+    /// Copies the factors of some bodies to single precision, for [`SystemFactor::solve_lightly`].
+    ///
+    /// # Errors
+    /// If memory runs out.
+    pub fn lighten_some(
+        &mut self,
+        is_chosen: impl Fn(usize) -> bool,
+    ) -> Result<(), SystemFactorError> {
+        for (body, factor) in self.factors.iter_mut().enumerate() {
+            if let BodyFactor::Blocks(factor) = factor
+                && is_chosen(body)
+            {
+                let lightened = factor.lighten();
+                lightened.map_err(|source| SystemFactorError { body, source })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces `rhs` by about `A⁻¹ rhs` of a system where nothing is coupled; see [`Factor::solve_lightly`].
+    ///
+    /// # Panics
+    /// If `rhs` does not have the length of the factorized system.
+    pub fn solve_lightly(&self, rhs: &mut [f64]) {
+        self.solve_bodies(rhs, |factor, part| match factor {
+            BodyFactor::Blocks(factor) => factor.solve_lightly(part),
+            BodyFactor::Rods(factor) => factor.solve_in_place(part),
+        });
     }
 
     /// Room for the factors of another system like the one that these are of; the symbolic parts are shared.
@@ -204,7 +238,11 @@ impl SystemFactor {
         accuracy: f64,
     ) -> usize {
         if system.couplings.is_empty() {
-            self.precondition(rhs);
+            if std::env::var("REEF_L").is_ok() {
+                self.solve_lightly(rhs)
+            } else {
+                self.precondition(rhs);
+            }
             solution.copy_from_slice(rhs);
             return 1;
         }

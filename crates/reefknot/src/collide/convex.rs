@@ -78,7 +78,7 @@ pub fn signed(shape: &Shape, point: DVec3) -> Option<Signed> {
     // What is round about z is looked at in the half plane of radius and height.
     let outwards = DVec2::new(point.x, point.y).try_normalize();
     let outwards = outwards.unwrap_or(DVec2::X).extend(0.0);
-    let across = DVec2::new(point.x.hypot(point.y), point.z);
+    let across = DVec2::new(point.truncate().length(), point.z);
     let turned = |gradient: DVec2| outwards * gradient.x + DVec3::Z * gradient.y;
     let gradient = match *shape {
         Shape::Box { size } => box_gradient(point, 0.5 * DVec3::from(size)),

@@ -332,7 +332,7 @@ impl Shape {
     #[must_use]
     pub fn distance(&self, point: DVec3) -> Option<f64> {
         // What is round about z is looked at in the half plane of radius and height.
-        let across = DVec2::new(point.x.hypot(point.y), point.z);
+        let across = || DVec2::new(point.truncate().length(), point.z);
         Some(match *self {
             Shape::Box { size } => {
                 let beyond = point.abs() - 0.5 * DVec3::from(size);
@@ -340,7 +340,7 @@ impl Shape {
             }
             Shape::Sphere { radius } => point.length() - radius,
             Shape::Cylinder { radius, length } => {
-                let beyond = across.abs() - DVec2::new(radius, 0.5 * length);
+                let beyond = across().abs() - DVec2::new(radius, 0.5 * length);
                 beyond.max(DVec2::ZERO).length() + beyond.max_element().min(0.0)
             }
             Shape::Capsule { radius, length } => {
@@ -348,7 +348,7 @@ impl Shape {
                 point.distance(DVec3::Z * point.z.clamp(-half, half)) - radius
             }
             Shape::Plane { .. } => point.z,
-            Shape::Cone { radius, height } => cone_distance(across, radius, height),
+            Shape::Cone { radius, height } => cone_distance(across(), radius, height),
             Shape::Funnel { .. } | Shape::Stairs { .. } | Shape::Nail { .. } => return None,
         })
     }
