@@ -36,7 +36,7 @@ pub(crate) const NEAR: f64 = 0.5;
 const CLOSER: f64 = 0.5;
 
 /// A point that goes farther in a step than so many times the size of everything is lost.
-const FARTHEST: f64 = 1e4;
+const FARTHEST: f64 = 100.0;
 
 /// The tree, which is kept from step to step. Nothing in it changes an answer.
 #[derive(Debug, Default)]

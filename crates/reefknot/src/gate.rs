@@ -4,7 +4,7 @@
 //!    part of it.
 //! 2. Where something does, velocities are projected so that the pairs that collide keep their distance (the inelastic projection of
 //!    Harmon 2010, section 3.6), again and again with all pairs that collide on the way.
-//! 3. Nodes that still collide are stopped short of it, and in the end left where they were.
+//! 3. Nodes that still collide are stopped short of it, then left where they were, and in the end their bodies with them.
 //! 4. What collides with nodes that do not move leaves no room; the step has failed.
 //!
 //! Whatever is changed here is not what the forces would do, and counts in the momentum error of the step.
@@ -16,17 +16,20 @@ use crate::detect::{Detection, GUARD, NEAR, Touching};
 use crate::energy::linearize::Problem;
 use crate::pose::{Posed, Posing, relative};
 
-/// Rounds of projection.
+/// Rounds of projection; it has failed when velocities grow by so many times, or so many times more collide.
 const PROJECTIONS: usize = 8;
+const GROWTH: f64 = 4.0;
+const MORE: usize = 8;
 
-/// Rounds of stopping: each stops at least one node, or ends.
-const STOPS: usize = 64;
+/// Rounds of stopping nodes, and then of whole bodies: each stops at least one, or ends.
+const STOPS: usize = 8;
+const BODY_STOPS: usize = 16;
 
 /// Nodes are stopped at this part of the way to their impact.
 const SHORT: f64 = 0.8;
 
 /// How often a node is stopped short before it stays where it is.
-const PATIENCE: u8 = 3;
+const PATIENCE: u8 = 2;
 
 /// Iterations of conjugate gradients in a projection, and how far they reduce what is left.
 const ITERATIONS: usize = 200;
@@ -62,18 +65,16 @@ pub(crate) fn pass(
     if impacts.is_empty() {
         return Ok(false);
     }
-    let mut zone: Vec<Posed> = Vec::new();
-    for _ in 0..PROJECTIONS {
-        join(step, detection, &mut zone, &impacts);
-        project(step, &zone, velocities);
-        impacts = look(step, detection, velocities);
-        if impacts.is_empty() {
-            return Ok(true);
-        }
+    if is_projected(step, detection, &impacts, velocities) {
+        return Ok(true);
     }
     let mut stops = vec![0; step.model.masses.len()];
-    for _ in 0..STOPS {
-        if !stop(step, detection, &impacts, &mut stops, velocities) {
+    for round in 0..STOPS + BODY_STOPS {
+        let is_stopped = match round < STOPS {
+            true => stop(step, detection, &impacts, &mut stops, velocities),
+            false => stop_bodies(step, detection, &impacts, velocities),
+        };
+        if !is_stopped {
             break;
         }
         impacts = look(step, detection, velocities);
@@ -82,6 +83,40 @@ pub(crate) fn pass(
         }
     }
     Err(Stopped::NoRoom(no_room(detection, &impacts[0])))
+}
+
+/// Projects velocities until nothing collides; whether that came to an end. If not, they are left as they were: constraints that
+/// contradict each other make velocities grow, and more collide than before.
+fn is_projected(
+    step: &Problem<'_>,
+    detection: &mut Detection<'_>,
+    first: &[Touching],
+    velocities: &mut [f64],
+) -> bool {
+    let before = velocities.to_vec();
+    let fastest = |velocities: &[f64]| {
+        velocities
+            .iter()
+            .fold(0.0, |most: f64, v| most.max(v.abs()))
+    };
+    let mut zone: Vec<Posed> = Vec::new();
+    let mut impacts = first.to_vec();
+    for _ in 0..PROJECTIONS {
+        join(step, detection, &mut zone, &impacts);
+        project(step, &zone, velocities);
+        if fastest(velocities) > GROWTH * fastest(&before) {
+            break;
+        }
+        impacts = look(step, detection, velocities);
+        if impacts.is_empty() {
+            return true;
+        }
+        if impacts.len() > MORE * first.len() {
+            break;
+        }
+    }
+    velocities.copy_from_slice(&before);
+    false
 }
 
 fn no_room(detection: &Detection<'_>, impact: &Touching) -> NoRoom {
@@ -255,6 +290,33 @@ fn stop(
             is_stopped |= velocities[dof] != 0.0;
             velocities[dof] *= part;
         }
+    }
+    is_stopped
+}
+
+/// Leaves the bodies of impacts where they were; whether there was one left that moved.
+fn stop_bodies(
+    step: &Problem<'_>,
+    detection: &Detection<'_>,
+    impacts: &[Touching],
+    velocities: &mut [f64],
+) -> bool {
+    let points = impacts.iter().flat_map(|impact| impact.points);
+    let nodes = points.flat_map(|point| detection.touch.stencil(point).iter());
+    let mut is_hit = vec![false; step.model.bodies.len()];
+    for (node, _) in nodes {
+        let offset = step.model.unknowns.node_offset[*node as usize];
+        let bodies = &step.model.bodies;
+        is_hit[bodies.partition_point(|body| body.dofs.end <= offset)] = true;
+    }
+    let hit = step.model.bodies.iter().zip(is_hit);
+    let dofs = hit
+        .filter(|(_, is_hit)| *is_hit)
+        .flat_map(|(body, _)| body.dofs.clone());
+    let mut is_stopped = false;
+    for dof in dofs.filter(|dof| !step.held.is_held[*dof]) {
+        is_stopped |= velocities[dof] != 0.0;
+        velocities[dof] = 0.0;
     }
     is_stopped
 }

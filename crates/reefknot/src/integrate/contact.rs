@@ -18,11 +18,19 @@ use crate::gate::{self, Stopped};
 use crate::model::{Elements, Model};
 use crate::pose::{Posed, Posing, contacts_of, relative, second_id};
 
-/// How often a problem is changed while it is solved, at most; then the gate decides.
-const CHANGES: usize = 40;
+/// How often the motion is looked at while a problem is solved, at most; then the gate decides.
+const LOOKS: usize = 40;
 
 /// Iterations of the solver, at most.
 const ITERATIONS: usize = 400;
+
+/// The same for all solves of a step, with its halves, that do not converge: what is that hard goes on with a few in each solve,
+/// the gate, and no more halves.
+pub(super) const ITERATIONS_OF_STEP: usize = 3 * ITERATIONS;
+const FEW_ITERATIONS: usize = 30;
+
+/// What an attempt at a step counts itself: there are no more than 80.
+pub(super) const ATTEMPT: usize = ITERATIONS_OF_STEP / 80;
 
 /// What a step knows of its contacts.
 pub(crate) struct Touches<'a> {
@@ -169,12 +177,13 @@ impl<'a> Touches<'a> {
         let gravity = step.model.gravity.length();
         let tolerance = step.model.method.tolerance.0;
         admm.settings.tolerance = stopping_tolerance(tolerance, gravity, step.h());
-        admm.settings.most_iterations = ITERATIONS;
+        let left = scratch.iterations_left.max(FEW_ITERATIONS);
+        admm.settings.most_iterations = left.min(ITERATIONS);
         let mut look = Look {
             step,
             touches: self,
             scratch,
-            changes: 0,
+            looks: 0,
             again: 0,
         };
         let mut solution = Solution::default();
@@ -191,6 +200,10 @@ impl<'a> Touches<'a> {
             solution = match solved {
                 Ok((solution, outcome)) => {
                     self.iterations += outcome.iterations as u64;
+                    if !outcome.is_converged {
+                        let left = scratch.iterations_left;
+                        scratch.iterations_left = left.saturating_sub(outcome.iterations);
+                    }
                     solution
                 }
                 Err(error) => {
@@ -300,7 +313,7 @@ struct Look<'a, 'b, 'c> {
     step: &'a Problem<'b>,
     touches: &'a mut Touches<'c>,
     scratch: &'a mut Scratch,
-    changes: usize,
+    looks: usize,
     again: usize,
 }
 
@@ -315,8 +328,8 @@ impl Refine for Look<'_, '_, '_> {
         if velocities.iter().any(|rate| !rate.is_finite()) {
             return refined;
         }
-        if self.changes < CHANGES && self.add_impacts(velocities) {
-            self.changes += 1;
+        self.looks += 1;
+        if self.looks <= LOOKS && self.add_impacts(velocities) {
             problem.contacts = contacts_of(&self.touches.posed);
             refined.contacts = true;
         }

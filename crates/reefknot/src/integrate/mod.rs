@@ -252,6 +252,7 @@ impl Step {
 pub fn step(model: &Model, from: &State, scratch: &mut Scratch) -> Result<Step, StepError> {
     let span = model.clock.span(from.step);
     scratch.is_tested = scratch.tests_every_step || model.clock.frame_at(from.step + 1).is_some();
+    scratch.iterations_left = contact::ITERATIONS_OF_STEP;
     let mut step = step_within(model, from, span, scratch)?;
     step.to.step = from.step + 1;
     step.report.step = step.to.step;
@@ -292,11 +293,13 @@ fn step_within(
     span: Span,
     scratch: &mut Scratch,
 ) -> Result<Step, StepError> {
+    scratch.iterations_left = scratch.iterations_left.saturating_sub(contact::ATTEMPT);
     let error = match single_step(model, from, span, scratch) {
         Ok(step) => return Ok(step),
         Err(error) => error,
     };
-    if span.depth >= model.method.halvings as u32 {
+    let is_deep = span.depth >= model.method.halvings as u32;
+    if is_deep || scratch.iterations_left == 0 {
         return Err(error);
     }
     let [first, second] = span.halves();

@@ -27,6 +27,8 @@ pub struct Scratch {
     pub(crate) is_tested: bool,
     /// If there is one, every solve with contacts replaces it by its problem; after a step it is that of the last solve.
     pub capture: Option<CapturedProblem>,
+    /// Iterations that solves with contacts may still take in this step.
+    pub(crate) iterations_left: usize,
     /// The solver of contacts, and the tree of detection, with the memory that they keep.
     pub(crate) admm: Admm,
     pub(crate) detector: Detector,
@@ -96,6 +98,7 @@ impl Scratch {
             tests_every_step: false,
             is_tested: false,
             capture: None,
+            iterations_left: 0,
             factor: SystemFactor::new(factors?),
             viscous: is_viscous.then(|| System::new(matrices(), offsets.clone())),
             bodies: model.bodies.iter().map(BodyScratch::new).collect(),
