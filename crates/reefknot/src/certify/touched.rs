@@ -3,10 +3,12 @@
 use glam::DVec3;
 
 use crate::collide::certify::{Kind, Offence, certify, certify_shape};
+use crate::collide::convex::closest;
 use crate::collide::pair::Feature;
 use crate::detect::{Detection, GUARD, Standing, points_of};
 use crate::energy::linearize::Problem;
 use crate::integrate::{Scratch, Taken, Touches};
+use crate::model::touch::Touch;
 use crate::pose::{Posed, relative};
 
 /// Motion along a contact by less than this is none (m).
@@ -199,10 +201,11 @@ fn beside_shape(
     let shape = &standing.collider.shape;
     // What cannot move is not looked at: it is put out of reach.
     let is_movable = |point: u32| detection.is_movable[point as usize];
+    let apart = apart_at_start(touch, standing, &from);
     let guard = |point: u32| {
         let at = point as usize;
         let skin = standing.collider.thickness[at] - touch.core[at];
-        let start = shape.distance(from[at]).unwrap_or(0.0) - touch.core[at];
+        let start = apart[at] - touch.core[at];
         match is_movable(point) {
             true => (0.5 * GUARD * skin).min(0.25 * start).max(0.0),
             false => 0.0,
@@ -225,6 +228,33 @@ fn beside_shape(
             (report.intersections as u64, Some(sentence))
         }
     }
+}
+
+/// How far each point was from a collider with a formula, and everything of the triangles about it, where that is near: what began closer
+/// than the guard may stay there.
+fn apart_at_start(touch: &Touch, standing: &Standing<'_>, from: &[DVec3]) -> Vec<f64> {
+    let shape = &standing.collider.shape;
+    let distance = |place: DVec3| shape.distance(place).unwrap_or(0.0);
+    let mut apart: Vec<f64> = from.iter().map(|place| distance(*place)).collect();
+    for corners in &touch.features.triangles {
+        let places = corners.map(|corner| from[corner as usize]);
+        let middle = (places[0] + places[1] + places[2]) / 3.0;
+        let size = places.map(|place| place.distance(middle));
+        let thickest = corners.map(|corner| standing.collider.thickness[corner as usize]);
+        let far = size
+            .into_iter()
+            .chain(thickest)
+            .fold(0.0, |far: f64, of| far.max(of));
+        if distance(middle) > 2.0 * far {
+            continue;
+        }
+        let least = closest(shape, &places).map_or(0.0, |reach| reach.signed.distance);
+        for corner in corners {
+            let apart = &mut apart[*corner as usize];
+            *apart = apart.min(least);
+        }
+    }
+    apart
 }
 
 fn offence_of(

@@ -69,7 +69,7 @@ fn inside_shape(
     );
     let name = &model.objects[collider.object].name;
     let offenders = report.offenders.iter();
-    offenders
+    let mut sentences: Vec<String> = offenders
         .filter(|offender| offender.feature.iter().any(|point| is_movable(*point)))
         .map(|offender| {
             let point = offender.feature[0];
@@ -77,5 +77,9 @@ fn inside_shape(
             let [x, y, z] = points[point as usize].to_array();
             format!("`{one}` (vertex {at}) starts inside `{name}` at ({x:.4}, {y:.4}, {z:.4}) m")
         })
-        .collect()
+        .collect();
+    // A triangle and its neighbour may have the same first corner.
+    sentences.sort();
+    sentences.dedup();
+    sentences
 }
