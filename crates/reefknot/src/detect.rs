@@ -35,6 +35,10 @@ pub(crate) const NEAR: f64 = 0.5;
 /// A pair that starts closer than it must keep comes no closer than this part of its distance in a step.
 const CLOSER: f64 = 0.5;
 
+/// Below this part of what it must keep it hardly comes closer: gaps that halve in every step are lost in rounding after thirty.
+const HARDLY: f64 = 0.01;
+const HARDLY_CLOSER: f64 = 0.95;
+
 /// A point that goes farther in a step than so many times the size of everything is lost.
 const FARTHEST: f64 = 100.0;
 
@@ -361,8 +365,7 @@ impl<'a> Detection<'a> {
             } else {
                 ccd::point_triangle
             };
-            let kept = core + CLOSER * (near.distance - core);
-            impact = search(&from, &end, kept)?;
+            impact = search(&from, &end, kept(near.distance, core, wanted))?;
         }
         let time = impact.time;
         let then: Vec<DVec3> = from
@@ -434,6 +437,13 @@ fn farthest(from: &[DVec3], to: &[DVec3]) -> Option<(u32, f64)> {
         .filter(|(_, way)| *way > most || way.is_nan());
     let far = far.max_by(|one, other| one.1.total_cmp(&other.1));
     far.map(|(point, way)| (point as u32, way))
+}
+
+/// What a pair that starts at a distance below what is wanted keeps in a step (m).
+fn kept(start: f64, core: f64, wanted: f64) -> f64 {
+    let is_little = start - core < HARDLY * (wanted - core);
+    let part = if is_little { HARDLY_CLOSER } else { CLOSER };
+    core + part * (start - core)
 }
 
 /// The four points of a pair, and where those of the second feature begin.

@@ -38,10 +38,13 @@ pub fn intersections(model: &Model) -> Vec<String> {
             "`{one}` (vertex {at}) starts inside `{other}` (vertex {there}) at ({x:.4}, {y:.4}, {z:.4}) m"
         ));
     }
+    let mut more = 0;
     for collider in &touch.colliders {
-        found.extend(inside_shape(model, touch, &points, collider, is_movable));
+        let (places, others) = inside_shape(model, touch, &points, collider, is_movable);
+        found.extend(places);
+        more += others;
     }
-    let more = found.len().saturating_sub(SHOWN);
+    more += found.len().saturating_sub(SHOWN);
     found.truncate(SHOWN);
     if more > 0 {
         found.push(format!("and {more} more places"));
@@ -49,13 +52,14 @@ pub fn intersections(model: &Model) -> Vec<String> {
     found
 }
 
+/// What is inside a collider with a formula, and how many places are not named.
 fn inside_shape(
     model: &Model,
     touch: &Touch,
     points: &[glam::DVec3],
     collider: &crate::model::touch::ExactCollider,
     is_movable: impl Fn(u32) -> bool + Sync,
-) -> Vec<String> {
+) -> (Vec<String>, usize) {
     let back = pose_at(model, collider, 0.0).inverse();
     let local: Vec<glam::DVec3> = points.iter().map(|point| back.apply(*point)).collect();
     let core = |point: u32| touch.core[point as usize];
@@ -81,5 +85,9 @@ fn inside_shape(
     // A triangle and its neighbour may have the same first corner.
     sentences.sort();
     sentences.dedup();
-    sentences
+    let others = match sentences.is_empty() {
+        true => 0,
+        false => report.intersections - report.offenders.len(),
+    };
+    (sentences, others)
 }

@@ -3,7 +3,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::{CLOSER, Detection, Touching};
+use super::{Detection, Touching, kept};
 use crate::collide::collider::{self, Settings};
 use crate::collide::convex::{closest, first_contact, signed};
 use crate::collide::features::Features;
@@ -244,7 +244,7 @@ impl Along<'_> {
         let core = cores.into_iter().fold(0.0, f64::max);
         let start = closest(shape, from)?;
         if start.bound <= wanted * (1.0 + TOLERANCE) && start.bound > core {
-            wanted = core + CLOSER * (start.bound - core);
+            wanted = kept(start.bound, core, wanted);
         }
         let time = first_contact(shape, from, to, wanted, TOLERANCE * (wanted - core))?;
         let mut then = [DVec3::ZERO; 3];

@@ -27,8 +27,7 @@ const FEW_CONTACTS: usize = 100;
 /// With GMRES: contacts up to which it is tried. So many on few nodes determine no impulses, and no Newton step finds them.
 const MANY: usize = 600;
 
-/// With GMRES: attempts, Newton steps in each, products in each of these, and how far they reduce its residual.
-const ATTEMPTS: usize = 2;
+/// With GMRES: Newton steps, products in each, and how far they reduce its residual.
 const FEW_STEPS: usize = 8;
 const PRODUCTS: usize = 60;
 const ACCURACY: f64 = 1e-4;
@@ -37,7 +36,7 @@ const ACCURACY: f64 = 1e-4;
 const REGULARISATION: f64 = 1e-6;
 
 /// Factors of ρ that are tried in turn.
-const STIFFNESSES: [f64; ATTEMPTS] = [10.0, 100.0];
+const STIFFNESSES: [f64; 4] = [10.0, 1.0, 100.0, 1000.0];
 
 /// When to try, and how.
 #[derive(Clone, Copy, Debug)]
@@ -102,12 +101,12 @@ impl Polish {
         factor: &SystemFactor,
         impulses: &[DVec3],
     ) -> (Option<Solution>, usize) {
-        let stiffness = STIFFNESSES.get(self.attempt);
-        let Some(stiffness) = stiffness.filter(|_| problem.contacts.len() <= MANY) else {
+        if problem.contacts.len() > MANY {
             return (None, 0);
-        };
+        }
+        let stiffness = STIFFNESSES[self.attempt % STIFFNESSES.len()];
         self.attempt += 1;
-        let local = Local::new(problem, factor, *stiffness);
+        let local = Local::new(problem, factor, stiffness);
         let mut products = 1;
         let mut best: Option<(f64, Solution)> = None;
         let mut unknowns = to_local(problem, impulses);

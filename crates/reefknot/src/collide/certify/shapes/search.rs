@@ -222,6 +222,11 @@ impl Test<'_> {
             found: nearest,
             bound: f64::NEG_INFINITY,
         };
+        // The distance from a plane is linear: no point is closer than the closest corner, however small the gap.
+        if let Shape::Plane { .. } = self.shape {
+            glance.bound = nearest - self.rounding;
+            return glance;
+        }
         let mut weights = [0.0; MOST_CORNERS];
         weights[start] = 1.0;
         let mut point = corners[start];
