@@ -235,6 +235,27 @@ mod tests {
     }
 
     #[test]
+    fn a_solve_in_single_precision_has_six_digits() {
+        let matrix = random(900, &grid(30), 5);
+        let mut factor =
+            Factor::new(Arc::new(Symbolic::analyze(matrix.pattern()).unwrap())).unwrap();
+        factor.factorize(&matrix).unwrap();
+        factor.lighten().unwrap();
+        let rhs: Vec<f64> = (0..factor.dofs()).map(|i| (i as f64).cos()).collect();
+        let (mut exact, mut light) = (rhs.clone(), rhs);
+        factor.solve_in_place(&mut exact);
+        factor.solve_lightly(&mut light);
+        let largest = exact.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        let off = exact.iter().zip(&light).map(|(a, b)| (a - b).abs());
+        let off = off.fold(0.0, f64::max);
+        // Entries are rounded to 6e-8 of themselves; and they are rounded.
+        assert!(
+            off < 1e-6 * largest && off > 1e-10 * largest,
+            "{off} of {largest}"
+        );
+    }
+
+    #[test]
     fn solves_single_node_diagonal_loose_and_grid() {
         let loose: Vec<_> = (0..300).filter(|i| i % 7 > 0).map(|i| (i, i + 1)).collect();
         let star: Vec<_> = (1..400).map(|i| (0, i)).collect();

@@ -12,9 +12,13 @@ mod tests {
     use serde_json::Value;
 
     fn build(name: &str, sets: &[&str]) -> Model {
+        build_size(name, sets, true)
+    }
+
+    fn build_size(name: &str, sets: &[&str], is_quick: bool) -> Model {
         let scene = Scene::read(&SceneRequest {
             text: shipped::find(name).unwrap().text.into(),
-            quick: true,
+            quick: is_quick,
             sets: sets.iter().map(|set| (*set).to_owned()).collect(),
             ..SceneRequest::default()
         });
@@ -228,6 +232,14 @@ mod tests {
                 contact < 1e-5 && momentum < 1e-5,
                 "{name}: {contact} {momentum}"
             );
+        }
+    }
+
+    #[test]
+    fn shipped_scenes_start_at_their_full_size() {
+        for (name, _) in SCENES {
+            let found = check::intersections(&build_size(name, &[], false));
+            assert!(found.is_empty(), "{name}: {found:?}");
         }
     }
 

@@ -11,16 +11,18 @@ mod polish;
 pub mod projection;
 #[cfg(test)]
 mod tests;
+mod weighted;
 mod weights;
 
 use glam::DVec3;
 
 use crate::problem::{Errors, NodalProblem, Solution, larger};
 use crate::solve::{Outcome, Refine, SolveError, Warm};
-use crate::system::{System, SystemFactor};
+use crate::system::SystemFactor;
 use iterate::Iterate;
 use polish::Polish;
 use projection::Projection;
+use weighted::{Weighted, changed_bodies};
 pub use weights::{WeightedNodes, Weights};
 
 /// What moves in a step by no more than so many times the tolerance rests.
@@ -28,9 +30,6 @@ const RESTING: f64 = 10.0;
 
 /// Iterations after which errors are computed even if they seem to be too large.
 const CHECKED: usize = 20;
-
-/// Unknowns from which on solves are bound by memory.
-const LARGE: usize = 3000;
 
 /// The part of the tolerance by which solves in single precision may be off.
 const LIGHT: f64 = 0.01;
@@ -98,15 +97,6 @@ pub struct Admm {
     projection: Projection,
 }
 
-/// A + W and its factors.
-#[derive(Debug)]
-struct Weighted {
-    system: System,
-    factor: SystemFactor,
-    /// Whether single precision is good enough; unknown until it was tried.
-    is_light: Option<bool>,
-}
-
 impl Admm {
     /// A solver without any memory yet.
     pub fn new(settings: Settings) -> Self {
@@ -131,7 +121,7 @@ impl Admm {
         let mut run = Run::new(self.settings, std::mem::take(&mut self.projection));
         run.start(problem, factor, warm);
         let mut weighted = match self.weighted.take() {
-            Some(weighted) if weighted.system.is_like(&problem.system) => weighted,
+            Some(weighted) if weighted.is_of(problem) => weighted,
             _ => Weighted::new(problem, factor)?,
         };
         weighted.weigh(problem, &run.nodes, |_| true)?;
@@ -163,95 +153,6 @@ impl Admm {
         self.projection = run.projection;
         Ok((solution, outcome))
     }
-}
-
-impl Weighted {
-    fn new(problem: &NodalProblem, factor: &SystemFactor) -> Result<Self, SolveError> {
-        Ok(Self {
-            system: problem.system.clone(),
-            factor: factor.alike()?,
-            is_light: None,
-        })
-    }
-
-    /// Becomes A + W, and factorizes the bodies that changed.
-    fn weigh(
-        &mut self,
-        problem: &NodalProblem,
-        nodes: &WeightedNodes,
-        is_changed: impl Fn(usize) -> bool + Sync,
-    ) -> Result<(), SolveError> {
-        self.system.copy_from(&problem.system);
-        let weights = nodes.nodes.iter().zip(&nodes.weights);
-        self.system
-            .add_weights(weights.map(|(node, weight)| (*node, *weight)));
-        self.factor.factorize_some(&self.system, &is_changed)?;
-        if self.has_light() {
-            self.factor.lighten_some(is_changed)?;
-        }
-        self.is_light = None;
-        Ok(())
-    }
-
-    /// Whether solves are bound by reading the factor, so that half of it is worth a copy.
-    fn has_light(&self) -> bool {
-        self.system.couplings().is_empty() && self.system.dofs() >= LARGE
-    }
-
-    /// Moves `velocities` to (A + W)⁻¹ rhs, which is used up: to about `accuracy` through couplings, in single precision where that
-    /// proves to be off by no more than `enough`. How many times it went through the factors.
-    fn solve(
-        &mut self,
-        rhs: &mut [f64],
-        velocities: &mut [f64],
-        [accuracy, enough]: [f64; 2],
-    ) -> usize {
-        if self.is_light == Some(true) {
-            self.factor.solve_lightly(rhs);
-            velocities.copy_from_slice(rhs);
-            return 1;
-        }
-        let is_tried = self.has_light() && self.is_light.is_none();
-        let light = is_tried.then(|| {
-            let mut light = rhs.to_vec();
-            self.factor.solve_lightly(&mut light);
-            light
-        });
-        let products = self
-            .factor
-            .solve_towards(&self.system, rhs, velocities, accuracy);
-        let Some(light) = light else {
-            return products;
-        };
-        let apart = light.iter().zip(&*velocities).map(|(l, v)| (l - v).abs());
-        self.is_light = Some(apart.fold(0.0, larger) <= enough);
-        products + 1
-    }
-}
-
-/// The bodies where nodes got or lost a weight.
-fn changed_bodies(
-    problem: &NodalProblem,
-    before: &WeightedNodes,
-    after: &WeightedNodes,
-) -> Vec<usize> {
-    let lost = before
-        .nodes
-        .iter()
-        .filter(|node| after.find(**node).is_none());
-    let got = after
-        .nodes
-        .iter()
-        .filter(|node| before.find(**node).is_none());
-    let body = |node: &u32| {
-        problem
-            .system
-            .body_of(problem.system.node_offset[*node as usize])
-    };
-    let mut bodies: Vec<usize> = lost.chain(got).map(body).collect();
-    bodies.sort_unstable();
-    bodies.dedup();
-    bodies
 }
 
 /// A solve under way.

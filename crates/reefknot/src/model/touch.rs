@@ -26,6 +26,8 @@ pub struct Touch {
     pub places: Vec<(u32, u32)>,
     /// The object of each part.
     pub objects: Vec<u32>,
+    /// Half the thickness that contacts keep about each object, and half of what they keep at least (m).
+    halves: Vec<[f64; 2]>,
     /// Half the thickness that contacts keep about each point, without its core (m).
     pub skin: Vec<f64>,
     /// The radius of each point that is the middle of a ball, else 0 (m).
@@ -57,7 +59,10 @@ impl Touch {
     /// What can touch in a model; nothing if there is nobody to be touched.
     #[must_use]
     pub fn of(model: &Model) -> Option<Touch> {
-        let mut made = Touch::default();
+        let mut made = Touch {
+            halves: vec![[0.0; 2]; model.objects.len()],
+            ..Touch::default()
+        };
         let mut surfaces = Surfaces::default();
         for index in 0..model.objects.len() {
             made.add(model, index, &mut surfaces);
@@ -101,11 +106,18 @@ impl Touch {
     #[must_use]
     pub fn extra(&self, model: &Model, one: u32, other: u32) -> f64 {
         let objects = [one, other].map(|part| self.objects[part as usize] as usize);
-        let Some(told) = model.contact.thickness_between(objects[0], objects[1]) else {
+        let Some(told) = self.told(model, objects) else {
             return 0.0;
         };
-        let own = objects.map(|object| 0.5 * model.objects[object].surface.thickness);
+        let own = objects.map(|object| self.halves[object][0]);
         told - own[0] - own[1]
+    }
+
+    /// The thickness that two objects are told to have, if they are, but no less than contacts keep (m).
+    fn told(&self, model: &Model, objects: [usize; 2]) -> Option<f64> {
+        let told = model.contact.thickness_between(objects[0], objects[1])?;
+        let [one, other] = objects.map(|object| self.halves[object][1]);
+        Some(told.max(one + other))
     }
 
     /// The largest thickness that contacts keep, without cores (m).
@@ -156,7 +168,7 @@ impl Touch {
                     for (copy, node) in nodes.enumerate() {
                         self.add_part(index, object, surfaces);
                         let rest = model.start.positions[node];
-                        let skin = half_skin(object, 2.0 * radius);
+                        let skin = self.half_skin(index, object, 2.0 * radius);
                         self.add_point((index, copy), [(node as u32, 1.0)], surfaces);
                         self.core.push(radius);
                         self.skin.push(skin);
@@ -180,7 +192,7 @@ impl Touch {
         for corner in copy.triangles.iter().flatten() {
             number[*corner as usize] = 0;
         }
-        let skin = half_skin(object, copy.diagonal());
+        let skin = self.half_skin(index, object, copy.diagonal());
         for part in 0..object.copies {
             self.add_part(index, object, surfaces);
             let first = part * copy.points.len();
@@ -233,12 +245,23 @@ impl Touch {
             let other = self.colliders[at].object;
             let thickness = (0..self.places.len()).map(|point| {
                 let own = self.object_of(point as u32);
-                let told = model.contact.thickness_between(own, other);
+                let told = self.told(model, [own, other]);
                 let half = 0.5 * model.objects[other].surface.thickness;
                 self.core[point] + told.unwrap_or(self.skin[point] + half)
             });
             self.colliders[at].thickness = thickness.collect();
         }
+    }
+
+    /// Half the thickness of an object of some size.
+    fn half_skin(&mut self, index: usize, object: &Object, size: f64) -> f64 {
+        let least = match object.movement {
+            Movement::Scripted(_) => 0.0,
+            Movement::Simulated(_) | Movement::Carried(_) => LEAST_THICKNESS * size,
+        };
+        let half = 0.5 * object.surface.thickness.max(least);
+        self.halves[index] = [half, 0.5 * least];
+        half
     }
 }
 
@@ -248,13 +271,4 @@ struct Surfaces {
     part_of: Vec<u32>,
     parts: Vec<Part>,
     triangles: Vec<[u32; 3]>,
-}
-
-/// Half the thickness of an object of some size.
-fn half_skin(object: &Object, size: f64) -> f64 {
-    let least = match object.movement {
-        Movement::Scripted(_) => 0.0,
-        Movement::Simulated(_) | Movement::Carried(_) => LEAST_THICKNESS * size,
-    };
-    0.5 * object.surface.thickness.max(least)
 }
