@@ -3,7 +3,7 @@
 //! `cargo run --release --example collide_bench -- cases [--write DIR]` measures two folded cloths and steps of a cloth
 //! that drapes over a ball, on one thread and on two: finding candidates, and when they collide. `--write` also writes the cases
 //! for `bench/peers/collide.py`, which runs this program. `collide_bench grooms` measures refitting and candidates of up to 500,000
-//! segments of hair on two threads. Both print one JSON object. Times are the best of several, `ms` by the clock and `cpu_ms` by the processor, of all threads.
+//! segments of hair on two threads, and `collide_bench hair [STRANDS]` those of hair that swings. All print one JSON object. Times are the best of several, `ms` by the clock and `cpu_ms` by the processor, of all threads.
 
 #[path = "collide_bench/best.rs"]
 mod best;
@@ -13,6 +13,8 @@ mod cases;
 mod drape;
 #[path = "collide_bench/grooms.rs"]
 mod grooms;
+#[path = "collide_bench/hair.rs"]
+mod hair;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,7 +30,12 @@ fn main() -> ExitCode {
         ["cases"] => measure_cases(None),
         ["cases", "--write", folder] => measure_cases(Some(Path::new(folder))),
         ["grooms"] => grooms::measure(&[50_000, 100_000, 200_000, 500_000]),
-        _ => Err("collide_bench cases [--write DIR], or collide_bench grooms".to_owned()),
+        ["hair"] => hair::measure(16_000),
+        ["hair", strands] => match strands.parse() {
+            Ok(strands) => hair::measure(strands),
+            Err(_) => Err(format!("{strands} is no number of strands")),
+        },
+        _ => Err("collide_bench cases [--write DIR], grooms, or hair [STRANDS]".to_owned()),
     };
     match result {
         Ok(result) => {

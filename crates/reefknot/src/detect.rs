@@ -19,7 +19,7 @@ use crate::collide::pair::{Feature, Pair};
 use crate::collide::pairs::Candidates;
 use crate::collide::proximity::{self, Settings};
 use crate::collide::tree::Tree;
-use crate::collide::volume::{Motion, Volumes};
+use crate::collide::volume::{MOVING, Motion, Volumes};
 use crate::collide::{ccd, proximity::Contact};
 use crate::model::Model;
 use crate::model::touch::Touch;
@@ -42,10 +42,13 @@ const HARDLY_CLOSER: f64 = 0.95;
 /// A point that goes farther in a step than so many times the size of everything is lost.
 const FARTHEST: f64 = 100.0;
 
+/// How far from where it is expected a point may end before its surroundings are searched again, relative to how far it is expected to move.
+const ASTRAY: f64 = 1.0;
+
 /// The tree, which is kept from step to step. Nothing in it changes an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Detector {
-    tree: Option<Tree<3>>,
+    tree: Option<Tree<3, MOVING>>,
 }
 
 /// A place where two things touch, or would.
@@ -82,7 +85,7 @@ pub(crate) struct Detection<'a> {
     pub(crate) is_movable: Vec<bool>,
     /// Colliders with a formula.
     pub(crate) standing: Vec<Standing<'a>>,
-    tree: Tree<3>,
+    tree: Tree<3, MOVING>,
     lists: CandidateLists<3>,
     reach: Vec<f64>,
     range: f64,
@@ -142,7 +145,9 @@ impl<'a> Detection<'a> {
         }
         // Bodies at rest begin to fall, and contacts push: without room for that, everything would be searched again.
         let range = touch.thickest(model);
-        let room = range + model.gravity.length() * span.h * span.h;
+        let least = range + model.gravity.length() * span.h * span.h;
+        let ways = start.iter().zip(&to).map(|(from, to)| from.distance(*to));
+        let room: Vec<f64> = ways.map(|way| least + ASTRAY * way).collect();
         let widest = model.contact.pairs.iter().filter_map(|pair| pair.thickness);
         let extra = widest.fold(0.0, f64::max);
         let reach: Vec<f64> = touch
@@ -150,16 +155,15 @@ impl<'a> Detection<'a> {
             .iter()
             .map(|half| half + 0.5 * (range + extra))
             .collect();
-        let wide: Vec<f64> = reach.iter().map(|reach| reach + room).collect();
         let motion = Motion {
             from: &start,
             to: &to,
-            reach: &wide,
+            reach: &reach,
         };
         let features = &touch.features;
         let kept = detector.tree.take();
         let mut tree = kept.unwrap_or_else(|| Tree::new(features, &Volumes::new(&motion)));
-        let lists = CandidateLists::new(&mut tree, features, &motion);
+        let lists = CandidateLists::new(&mut tree, features, &motion, &room);
         let is_free = |node: u32| {
             let offset = model.unknowns.node_offset[node as usize];
             is_held[offset..offset + 3].contains(&false)

@@ -25,13 +25,17 @@ pub(crate) struct Best {
 }
 
 impl Best {
-    pub(crate) fn of(mut run: impl FnMut()) -> Best {
+    pub(crate) fn of(run: impl FnMut()) -> Best {
+        Best::of_runs(RUNS, run)
+    }
+
+    pub(crate) fn of_runs(runs: usize, mut run: impl FnMut()) -> Best {
         let mut best = Best {
             clock: f64::INFINITY,
             processor: f64::INFINITY,
         };
         let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
-        for _ in 0..RUNS {
+        for _ in 0..runs {
             let (start, used) = (Instant::now(), machine::processor_time());
             run();
             best.clock = best.clock.min(milliseconds(start.elapsed()));

@@ -13,7 +13,7 @@ use reefknot::collide::features::{Features, Part};
 use reefknot::collide::impacts::impacts;
 use reefknot::collide::pairs::Candidates;
 use reefknot::collide::tree::Tree;
-use reefknot::collide::volume::{Motion, Volumes};
+use reefknot::collide::volume::{MOVING, Motion, Volumes};
 use reefknot::random::Random;
 use serde_json::{Value, json};
 
@@ -88,6 +88,8 @@ impl Case {
         };
         let boxes = || Tree::new(&features, &Volumes::<3>::new(&motion)).candidates(&features);
         let dops = || Tree::new(&features, &Volumes::<9>::new(&motion)).candidates(&features);
+        let moving =
+            || Tree::new(&features, &Volumes::<3, MOVING>::new(&motion)).candidates(&features);
         let found = boxes();
         let fewer = dops();
         let pairs = |found: &Candidates| found.point_triangle.len() + found.edge_edge.len();
@@ -108,6 +110,7 @@ impl Case {
             "edge_edge": found.edge_edge.len(),
             "broad": Best::of(|| drop(black_box(boxes()))).json(),
             "broad_18_dops": { "pairs": pairs(&fewer), "time": Best::of(|| drop(black_box(dops()))).json() },
+            "broad_moving": { "pairs": pairs(&moving()), "time": Best::of(|| drop(black_box(moving()))).json() },
             "narrow": narrow.json(),
             "queries_per_second": pairs(&found) as f64 / (1e-3 * narrow.clock),
             "hits": hits.point_triangle.len() + hits.edge_edge.len(),

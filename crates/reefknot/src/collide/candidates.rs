@@ -1,9 +1,9 @@
 //! The candidates of a step, kept complete while the solver changes velocities: Verschoor and Jalba, Efficient and Accurate
 //! Collision Response for Elastically Deformable Models (2019), sections 5.1 and 5.2.
 //!
-//! The tree is searched once, at the start of a step, with volumes that reach three times as far as the points are expected to move.
-//! As long as every point stays in its volume, all pairs that could touch are in the lists. The few points that leave
-//! theirs get larger ones, and only the leaves that hold them are searched again.
+//! The tree is searched once, at the start of a step, with volumes that move with the points as they are expected to, and have some room
+//! for what a solver changes: none at the start, where every motion begins, and all at the end. As long as every point stays in its volume, all
+//! pairs that could touch are in the lists. The few points that leave theirs get larger ones, and only the leaves that hold them are searched again.
 //!
 //! Volumes only grow within a step. So after any number of searches the lists are exactly what a search of everything with
 //! the volumes of that moment would find: no pair is lost, and none is there that such a search would not give.
@@ -11,12 +11,11 @@
 use super::features::Features;
 use super::pairs::Candidates;
 use super::tree::Tree;
-use super::volume::{Motion, Volume, Volumes};
-use glam::DVec3;
+use super::volume::{MOVING, Motion, Volumes};
 use rayon::prelude::*;
 
-/// How many times the expected motion a volume reaches (Verschoor and Jalba 5.1).
-const AHEAD: f64 = 3.0;
+/// How many times as much room as before a point gets that leaves its volume.
+const MORE_ROOM: f64 = 2.0;
 /// Points that one task takes.
 const CHUNK: usize = 4096;
 /// If more than one of this many points leaves its volume, everything is searched again.
@@ -25,35 +24,28 @@ const MANY: usize = 8;
 /// Pairs of features that could touch while all points stay in their volumes.
 #[derive(Clone, Debug)]
 pub struct CandidateLists<const K: usize> {
-    volumes: Volumes<K>,
+    volumes: Volumes<K, MOVING>,
+    /// How far from where it was last expected each point may end (m).
+    room: Vec<f64>,
     candidates: Candidates,
 }
 
-/// Where points would be after three of the expected motions: volumes from the start to there allow for what a solver changes.
-#[must_use]
-pub fn ahead(from: &[DVec3], expected: &[DVec3]) -> Vec<DVec3> {
-    let ends = from.par_iter().zip(expected).with_min_len(CHUNK);
-    ends.map(|(&from, &to)| beyond(from, to)).collect()
-}
-
-fn beyond(from: DVec3, to: DVec3) -> DVec3 {
-    from + AHEAD * (to - from)
-}
-
 impl<const K: usize> CandidateLists<K> {
-    /// Fits the tree to the start of a step and searches it. The motion ends where points are expected to be at the end of the
-    /// step; the volumes reach further.
+    /// Fits the tree to a step and searches it. The motion ends where points are expected to be at the end of the step; `room` is how
+    /// far from there each may end (m).
     #[must_use]
-    pub fn new(tree: &mut Tree<K>, features: &Features, expected: &Motion) -> Self {
-        let to = ahead(expected.from, expected.to);
-        let volumes = Volumes::new(&Motion {
-            to: &to,
-            ..*expected
-        });
+    pub fn new(
+        tree: &mut Tree<K, MOVING>,
+        features: &Features,
+        expected: &Motion,
+        room: &[f64],
+    ) -> Self {
+        let volumes = Volumes::with_room(expected, room);
         tree.refit(features, &volumes);
         let candidates = tree.candidates(features);
         Self {
             volumes,
+            room: room.to_vec(),
             candidates,
         }
     }
@@ -66,7 +58,7 @@ impl<const K: usize> CandidateLists<K> {
 
     /// The volumes that the pairs hold for.
     #[must_use]
-    pub fn volumes(&self) -> &Volumes<K> {
+    pub fn volumes(&self) -> &Volumes<K, MOVING> {
         &self.volumes
     }
 
@@ -77,19 +69,19 @@ impl<const K: usize> CandidateLists<K> {
         let points = points.with_min_len(CHUNK);
         points
             .filter(|&point| {
-                let along = self.volumes.along(point, motion, motion.to[point as usize]);
+                let along = self.volumes.along(point, motion, 0.0);
                 !self.volumes.of(point).holds(&along)
             })
             .collect()
     }
 
-    /// Makes the volumes of some points (each once) hold a motion from the same start and reach beyond it, and adds the
-    /// pairs that they meet now. Returns how many pairs are new.
+    /// Makes the volumes of some points (each once) hold a motion from the same start with twice the room that they had, and
+    /// adds the pairs that they meet now. Returns how many pairs are new.
     ///
     /// `tree` must be that of `new`, and not have been refitted since.
     pub fn search_again(
         &mut self,
-        tree: &mut Tree<K>,
+        tree: &mut Tree<K, MOVING>,
         features: &Features,
         motion: &Motion,
         points: &[u32],
@@ -97,16 +89,16 @@ impl<const K: usize> CandidateLists<K> {
         let before = self.candidates.len();
         let mut is_moved = vec![false; motion.from.len()];
         for &point in points {
-            let at = point as usize;
-            is_moved[at] = true;
-            let further = beyond(motion.from[at], motion.to[at]);
-            for to in [motion.to[at], further] {
-                let volume: Volume<K> = self.volumes.along(point, motion, to);
-                self.volumes.extend(point, &volume);
-            }
+            is_moved[point as usize] = true;
+            let room = &mut self.room[point as usize];
+            *room *= MORE_ROOM;
+            let volume = self.volumes.along(point, motion, *room);
+            self.volumes.extend(point, &volume);
         }
         if points.len() * MANY > is_moved.len() {
             tree.refit(features, &self.volumes);
+            // The lists are long: the old ones make place for the new.
+            self.candidates = Candidates::default();
             self.candidates = tree.candidates(features);
         } else {
             let leaves = tree.refit_some(&self.volumes, &is_moved);
@@ -129,16 +121,24 @@ impl Candidates {
     }
 }
 
-/// Adds to a sorted list what another has and it has not.
+/// Adds to a sorted list what another has and it has not, without a copy of the list.
 fn add(list: &mut Vec<[u32; 2]>, other: &[[u32; 2]]) {
     let new = other
         .iter()
         .filter(|pair| list.binary_search(pair).is_err());
     let new: Vec<[u32; 2]> = new.copied().collect();
-    if !new.is_empty() {
-        list.extend(new);
-        // Two sorted runs: this sort finds and merges them.
-        list.sort();
+    let mut old = list.len();
+    list.reserve_exact(new.len());
+    list.extend(&new);
+    // From the last: what is written was read before.
+    let mut place = list.len();
+    for pair in new.iter().rev() {
+        while old > 0 && list[old - 1] > *pair {
+            (old, place) = (old - 1, place - 1);
+            list[place] = list[old];
+        }
+        place -= 1;
+        list[place] = *pair;
     }
 }
 

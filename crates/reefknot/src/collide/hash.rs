@@ -85,7 +85,7 @@ pub fn rod_pairs<const K: usize>(features: &Features, volumes: &Volumes<K>) -> V
         pairs.collect::<Vec<_>>()
     });
     found.par_extend(tasks);
-    sorted(&found, features.edges.len())
+    sorted(found, features.edges.len())
 }
 
 /// Places all segments and lone points in a grid of cubes as large as they are on average.
@@ -103,10 +103,10 @@ fn items<const K: usize>(features: &Features, volumes: &Volumes<K>) -> Vec<Item<
     let mut corner = [f32::INFINITY; 3];
     let mut sides = 0.0;
     for Item { volume, .. } in &items {
-        let side = |k: usize| volume.upper[k] - volume.lower[k];
+        let side = |k: usize| volume.upper[0][k] - volume.lower[0][k];
         sides += f64::from(side(0).max(side(1)).max(side(2)));
         for k in 0..3 {
-            corner[k] = corner[k].min(volume.lower[k]);
+            corner[k] = corner[k].min(volume.lower[0][k]);
         }
     }
     let size = (sides / items.len() as f64) as f32;
@@ -114,8 +114,8 @@ fn items<const K: usize>(features: &Features, volumes: &Volumes<K>) -> Vec<Item<
     let cube = |at: f32, corner: f32| ((at - corner) / size).min(LAST_CUBE) as u32;
     items.par_iter_mut().with_min_len(CHUNK).for_each(|item| {
         for k in 0..3 {
-            item.lower[k] = cube(item.volume.lower[k], corner[k]);
-            item.upper[k] = cube(item.volume.upper[k], corner[k]);
+            item.lower[k] = cube(item.volume.lower[0][k], corner[k]);
+            item.upper[k] = cube(item.volume.upper[0][k], corner[k]);
         }
     });
     items
@@ -143,7 +143,7 @@ fn entries<const K: usize>(items: &[Item<K>], buckets: usize) -> Vec<[u32; 2]> {
         }
         entries
     });
-    sorted(&chunks.collect::<Vec<_>>(), buckets)
+    sorted(chunks.collect(), buckets)
 }
 
 /// Cuts sorted entries into pieces of about equal size, each with whole buckets.
@@ -192,12 +192,13 @@ fn bucket([x, y, z]: Cube, buckets: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::super::sample::{Scene, compare_all};
+    use super::super::volume::WHOLE;
     use super::*;
     use glam::DVec3;
     use proptest::prelude::*;
 
     fn check<const K: usize>(scene: &Scene) -> Result<(), TestCaseError> {
-        let volumes = scene.volumes::<K>();
+        let volumes = scene.volumes::<K, WHOLE>();
         let features = &scene.features;
         let is_rod = |edge: &u32| features.edge_triangles.of(*edge).is_empty();
         let mut expected = compare_all(features, &volumes).edge_edge;
@@ -230,18 +231,18 @@ mod tests {
     #[test]
     fn only_rods_count() {
         let scene = Scene::random(3, 30, 1.0, DVec3::ZERO);
-        let pairs = rod_pairs(&scene.features, &scene.volumes::<3>());
-        let all = compare_all(&scene.features, &scene.volumes::<3>()).edge_edge;
+        let pairs = rod_pairs(&scene.features, &scene.volumes::<3, WHOLE>());
+        let all = compare_all(&scene.features, &scene.volumes::<3, WHOLE>()).edge_edge;
         assert!(!pairs.is_empty() && pairs.len() < all.len());
     }
 
     #[test]
     fn nothing_meets_nothing() {
         let empty = Scene::rods(1, 0, 1.0, DVec3::ZERO);
-        let pairs = rod_pairs(&empty.features, &empty.volumes::<3>());
+        let pairs = rod_pairs(&empty.features, &empty.volumes::<3, WHOLE>());
         assert_eq!(
             pairs,
-            compare_all(&empty.features, &empty.volumes::<3>()).edge_edge
+            compare_all(&empty.features, &empty.volumes::<3, WHOLE>()).edge_edge
         );
         let nowhere = Features::default();
         let volumes = Volumes::<3>::about(DVec3::ZERO, &nothing());

@@ -16,16 +16,16 @@ pub(super) const CHUNK: usize = 256;
 
 /// Up to eight features of one kind, with `N` corners each.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Group<const K: usize, const N: usize> {
+pub(super) struct Group<const K: usize, const T: usize, const N: usize> {
     /// Their volumes.
-    pub(super) volumes: Block<K>,
+    pub(super) volumes: Block<K, T>,
     /// Their numbers.
     pub(super) numbers: [u32; WIDTH],
     /// The first corner of each, then the second, and so on.
     pub(super) corners: [[u32; WIDTH]; N],
 }
 
-impl<const K: usize, const N: usize> Group<K, N> {
+impl<const K: usize, const T: usize, const N: usize> Group<K, T, N> {
     const EMPTY: Self = Self {
         volumes: Block::EMPTY,
         numbers: [NONE; WIDTH],
@@ -83,17 +83,17 @@ impl Leaf {
 
 /// Consecutive leaves and all they hold.
 #[derive(Clone, Debug)]
-pub(super) struct Chunk<const K: usize> {
+pub(super) struct Chunk<const K: usize, const T: usize> {
     /// The primitives in the order of the leaves.
     pub(super) primitives: Vec<Primitive>,
     /// The leaves.
     pub(super) leaves: Vec<Leaf>,
-    points: Vec<Group<K, 1>>,
-    edges: Vec<Group<K, 2>>,
-    triangles: Vec<Group<K, 3>>,
+    points: Vec<Group<K, T, 1>>,
+    edges: Vec<Group<K, T, 2>>,
+    triangles: Vec<Group<K, T, 3>>,
 }
 
-impl<const K: usize> Chunk<K> {
+impl<const K: usize, const T: usize> Chunk<K, T> {
     /// Leaves over primitives, not fitted to any positions yet.
     pub(super) fn new(primitives: Vec<Primitive>) -> Self {
         let mut leaves = Vec::with_capacity(primitives.len().div_ceil(LEAF));
@@ -113,7 +113,7 @@ impl<const K: usize> Chunk<K> {
     }
 
     /// Fits all its leaves and the blocks above them.
-    pub(super) fn fit(&mut self, volumes: &Volumes<K>, blocks: &mut [Block<K>]) {
+    pub(super) fn fit(&mut self, volumes: &Volumes<K, T>, blocks: &mut [Block<K, T>]) {
         for leaf in 0..self.leaves.len() {
             let volume = self.fit_leaf(leaf, volumes);
             blocks[leaf / WIDTH].set(leaf % WIDTH, &volume);
@@ -121,7 +121,7 @@ impl<const K: usize> Chunk<K> {
     }
 
     /// Fits the features of a leaf, and returns the volume of all.
-    pub(super) fn fit_leaf(&mut self, leaf: usize, volumes: &Volumes<K>) -> Volume<K> {
+    pub(super) fn fit_leaf(&mut self, leaf: usize, volumes: &Volumes<K, T>) -> Volume<K, T> {
         let at = &self.leaves[leaf];
         let mut points = Filler::new(&mut self.points[range(at.points)]);
         let mut edges = Filler::new(&mut self.edges[range(at.edges)]);
@@ -151,19 +151,19 @@ impl<const K: usize> Chunk<K> {
 
     /// The points of a leaf.
     #[inline(always)]
-    pub(super) fn points(&self, leaf: &Leaf) -> &[Group<K, 1>] {
+    pub(super) fn points(&self, leaf: &Leaf) -> &[Group<K, T, 1>] {
         &self.points[range(leaf.points)]
     }
 
     /// The edges of a leaf.
     #[inline(always)]
-    pub(super) fn edges(&self, leaf: &Leaf) -> &[Group<K, 2>] {
+    pub(super) fn edges(&self, leaf: &Leaf) -> &[Group<K, T, 2>] {
         &self.edges[range(leaf.edges)]
     }
 
     /// The triangles of a leaf.
     #[inline(always)]
-    pub(super) fn triangles(&self, leaf: &Leaf) -> &[Group<K, 3>] {
+    pub(super) fn triangles(&self, leaf: &Leaf) -> &[Group<K, T, 3>] {
         &self.triangles[range(leaf.triangles)]
     }
 }
@@ -179,18 +179,18 @@ fn has_lone(primitive: &Primitive) -> bool {
 }
 
 /// Puts features of one kind into groups, one after the other.
-struct Filler<'a, const K: usize, const N: usize> {
-    groups: &'a mut [Group<K, N>],
+struct Filler<'a, const K: usize, const T: usize, const N: usize> {
+    groups: &'a mut [Group<K, T, N>],
     count: usize,
 }
 
-impl<'a, const K: usize, const N: usize> Filler<'a, K, N> {
-    fn new(groups: &'a mut [Group<K, N>]) -> Self {
+impl<'a, const K: usize, const T: usize, const N: usize> Filler<'a, K, T, N> {
+    fn new(groups: &'a mut [Group<K, T, N>]) -> Self {
         Self { groups, count: 0 }
     }
 
     #[inline]
-    fn add(&mut self, number: u32, corners: [u32; N], volume: &Volume<K>) {
+    fn add(&mut self, number: u32, corners: [u32; N], volume: &Volume<K, T>) {
         if number == NONE {
             return;
         }

@@ -19,14 +19,18 @@ const LANES: usize = 8;
 const CHUNK: usize = 4096;
 
 /// The numbers of volumes along the curve, by their middles; those in the same cell in ascending order.
-pub(super) fn along_curve<const K: usize>(
+pub(super) fn along_curve<const K: usize, const T: usize>(
     count: usize,
-    volume: impl Fn(usize) -> Volume<K> + Sync,
+    volume: impl Fn(usize) -> Volume<K, T> + Sync,
 ) -> Vec<u32> {
-    // Twice the middles: no volume is so large that their sum is more than infinite, and none is empty.
+    // Middles halfway through the step, twice or four times: no volume is so large that their sum is infinite, and none is empty.
     let middles = (0..count).into_par_iter().with_min_len(CHUNK).map(|at| {
         let volume = volume(at);
-        std::array::from_fn(|k| volume.lower[k] + volume.upper[k])
+        let middle = |k| {
+            let moments = volume.lower.iter().zip(&volume.upper);
+            moments.map(|(lower, upper)| lower[k] + upper[k]).sum()
+        };
+        std::array::from_fn(middle)
     });
     let middles: Vec<[f32; 3]> = middles.collect();
     let (lower, side) = bounds(&middles);
@@ -175,8 +179,8 @@ mod tests {
         let largest = f32::MAX;
         let places = [0.0, -largest, largest, 1e-40, 1.0, -1e30, 3.0];
         let volume = |at: usize| Volume::<3> {
-            lower: [places[at]; 3],
-            upper: [largest; 3],
+            lower: [[places[at]; 3]],
+            upper: [[largest; 3]],
         };
         let mut order = along_curve(places.len(), volume);
         order.sort_unstable();

@@ -42,7 +42,7 @@ struct Two {
     other: usize,
 }
 
-impl<const K: usize> Tree<K> {
+impl<const K: usize, const T: usize> Tree<K, T> {
     /// All pairs of features whose volumes overlap and that may meet. `features` are those of the last build or refit.
     #[must_use]
     pub fn candidates(&self, features: &Features) -> Candidates {
@@ -109,8 +109,8 @@ impl<const K: usize> Tree<K> {
         );
         let (point_triangle, edge_edge): (Vec<_>, Vec<_>) = found.unzip();
         Candidates {
-            point_triangle: sorted(&point_triangle, features.part_of.len()),
-            edge_edge: sorted(&edge_edge, features.edges.len()),
+            point_triangle: sorted(point_triangle, features.part_of.len()),
+            edge_edge: sorted(edge_edge, features.edges.len()),
         }
     }
 
@@ -150,8 +150,8 @@ fn may_meet(features: &Features, one: u32, other: u32) -> bool {
 }
 
 /// A descent, and what it found.
-struct Search<'a, const K: usize> {
-    tree: &'a Tree<K>,
+struct Search<'a, const K: usize, const T: usize> {
+    tree: &'a Tree<K, T>,
     features: &'a Features,
     /// Whether all parts can meet each other and themselves.
     all_meet: bool,
@@ -164,9 +164,9 @@ struct Search<'a, const K: usize> {
 }
 
 /// Looks at all that is open, with the best instructions of the machine.
-struct Descent<'a, 'b, const K: usize>(&'a mut Search<'b, K>);
+struct Descent<'a, 'b, const K: usize, const T: usize>(&'a mut Search<'b, K, T>);
 
-impl<const K: usize> Kernel for Descent<'_, '_, K> {
+impl<const K: usize, const T: usize> Kernel for Descent<'_, '_, K, T> {
     type Output = ();
 
     #[inline(always)]
@@ -183,8 +183,8 @@ impl<const K: usize> Kernel for Descent<'_, '_, K> {
     }
 }
 
-impl<'a, const K: usize> Search<'a, K> {
-    fn new(tree: &'a Tree<K>, features: &'a Features) -> Self {
+impl<'a, const K: usize, const T: usize> Search<'a, K, T> {
+    fn new(tree: &'a Tree<K, T>, features: &'a Features) -> Self {
         let mut parts = features.parts.iter();
         Self {
             tree,
@@ -235,7 +235,12 @@ impl<'a, const K: usize> Search<'a, K> {
 
     /// Adds those of the hits between points and triangles that may meet.
     #[inline(always)]
-    fn add_points(&mut self, points: &[Group<K, 1>], triangles: &[Group<K, 3>], is_decided: bool) {
+    fn add_points(
+        &mut self,
+        points: &[Group<K, T, 1>],
+        triangles: &[Group<K, T, 3>],
+        is_decided: bool,
+    ) {
         let pair = |&[p, t]: &[u8; 2]| [number(points, p), number(triangles, t)];
         let found = &mut self.point_triangle;
         let from = found.len();
@@ -249,7 +254,7 @@ impl<'a, const K: usize> Search<'a, K> {
 
     /// Adds those of the hits between edges that may meet.
     #[inline(always)]
-    fn add_edges(&mut self, edges: &[Group<K, 2>], others: &[Group<K, 2>], is_decided: bool) {
+    fn add_edges(&mut self, edges: &[Group<K, T, 2>], others: &[Group<K, T, 2>], is_decided: bool) {
         let pair = |&[e, f]: &[u8; 2]| {
             let (e, f) = (number(edges, e), number(others, f));
             [e.min(f), e.max(f)]
@@ -275,21 +280,24 @@ fn keep(found: &mut Vec<[u32; 2]>, from: usize, meets: impl Fn([u32; 2]) -> bool
 
 /// The number of a feature, by its place in groups.
 #[inline(always)]
-fn number<const K: usize, const N: usize>(groups: &[Group<K, N>], at: u8) -> u32 {
+fn number<const K: usize, const T: usize, const N: usize>(
+    groups: &[Group<K, T, N>],
+    at: u8,
+) -> u32 {
     groups[usize::from(at) / WIDTH].numbers[usize::from(at) % WIDTH]
 }
 
 /// A feature in a group.
 #[derive(Clone, Copy)]
-struct One<'a, const K: usize, const N: usize> {
-    group: &'a Group<K, N>,
+struct One<'a, const K: usize, const T: usize, const N: usize> {
+    group: &'a Group<K, T, N>,
     lane: usize,
 }
 
-impl<'a, const K: usize, const N: usize> One<'a, K, N> {
+impl<'a, const K: usize, const T: usize, const N: usize> One<'a, K, T, N> {
     /// A feature of groups, by its place in all of them.
     #[inline(always)]
-    fn new(groups: &'a [Group<K, N>], at: u8) -> Self {
+    fn new(groups: &'a [Group<K, T, N>], at: u8) -> Self {
         Self {
             group: &groups[usize::from(at) / WIDTH],
             lane: usize::from(at) % WIDTH,
@@ -329,11 +337,11 @@ impl Hits {
 
     /// Finds all pairs of `some` and `others`, of which `around` bounds all; if both are the same, each pair once.
     #[inline(always)]
-    fn compare<const K: usize, const M: usize, const N: usize>(
+    fn compare<const K: usize, const T: usize, const M: usize, const N: usize>(
         &mut self,
-        some: &[Group<K, M>],
-        others: &[Group<K, N>],
-        around: &Volume<K>,
+        some: &[Group<K, T, M>],
+        others: &[Group<K, T, N>],
+        around: &Volume<K, T>,
         is_same: bool,
     ) {
         self.count = 0;

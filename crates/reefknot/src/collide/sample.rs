@@ -115,7 +115,7 @@ impl Scene {
     }
 
     /// The volumes of that motion.
-    pub(super) fn volumes<const K: usize>(&self) -> Volumes<K> {
+    pub(super) fn volumes<const K: usize, const T: usize>(&self) -> Volumes<K, T> {
         Volumes::new(&self.motion())
     }
 
@@ -132,14 +132,17 @@ impl Scene {
 }
 
 /// All candidates, by comparing every pair of features.
-pub(super) fn compare_all<const K: usize>(features: &Features, volumes: &Volumes<K>) -> Candidates {
+pub(super) fn compare_all<const K: usize, const T: usize>(
+    features: &Features,
+    volumes: &Volumes<K, T>,
+) -> Candidates {
     let of = |points: &[u32]| {
         let volumes = points.iter().map(|point| volumes.of(*point));
         volumes.fold(Volume::EMPTY, |all, volume| all.merge(volume))
     };
     let triangles = features.triangles.iter().map(|corners| of(corners));
-    let triangles: Vec<Volume<K>> = triangles.collect();
-    let edges: Vec<Volume<K>> = features.edges.iter().map(|ends| of(ends)).collect();
+    let triangles: Vec<Volume<K, T>> = triangles.collect();
+    let edges: Vec<Volume<K, T>> = features.edges.iter().map(|ends| of(ends)).collect();
     let mut candidates = Candidates::default();
     for point in 0..features.part_of.len() as u32 {
         for (triangle, volume) in (0..).zip(&triangles) {

@@ -3,6 +3,8 @@
 //! Pairs are sorted by their first number by counting, which is linear; the few with the same first number by their
 //! ranks. The first numbers are cut into as many ranges as there are threads, and each thread reads all pairs and sorts those of
 //! its range: for a few threads, reading is cheaper than dealing out. The order is the same for any number of ranges.
+//!
+//! Lists of hair are long, so there are never more than what was found and one list of it.
 
 use rayon::prelude::*;
 
@@ -12,7 +14,7 @@ const MOST_RANGES: usize = 8;
 const SHORT: usize = 16;
 
 /// All pairs, sorted; `count` is larger than all first numbers. No pair may be there twice.
-pub(super) fn sorted(found: &[Vec<[u32; 2]>], count: usize) -> Vec<[u32; 2]> {
+pub(super) fn sorted(found: Vec<Vec<[u32; 2]>>, count: usize) -> Vec<[u32; 2]> {
     let ranges = rayon::current_num_threads().clamp(1, MOST_RANGES);
     let width = count.div_ceil(ranges).max(1);
     let counts = found.par_iter().map(|pairs| {
@@ -31,7 +33,7 @@ pub(super) fn sorted(found: &[Vec<[u32; 2]>], count: usize) -> Vec<[u32; 2]> {
         parts.push(rest.split_off_mut(..count).unwrap_or_default());
     }
     let parts = parts.into_par_iter().enumerate();
-    parts.for_each(|(range, sorted)| sort_range(found, range * width, width, sorted));
+    parts.for_each(|(range, sorted)| sort_range(&found, range * width, width, sorted));
     all
 }
 
@@ -51,39 +53,39 @@ fn sort_range(found: &[Vec<[u32; 2]>], first: usize, width: usize, sorted: &mut 
     for end in &mut ends {
         sum += std::mem::replace(end, sum);
     }
-    let mut seconds = vec![0; sorted.len()];
     for pair in found.iter().flatten() {
         if let Some(end) = ends.get_mut(place(pair)) {
-            seconds[*end as usize] = pair[1];
+            sorted[*end as usize] = *pair;
             *end += 1;
         }
     }
     let mut from = 0;
-    for (number, end) in (first as u32..).zip(ends) {
+    for end in ends {
         let to: u32 = end;
-        let list = from as usize..to as usize;
-        sort_list(number, &seconds[list.clone()], &mut sorted[list]);
+        sort_list(&mut sorted[from as usize..to as usize]);
         from = to;
     }
 }
 
 /// Sorts pairs with the same first number.
 #[inline]
-fn sort_list(first: u32, seconds: &[u32], sorted: &mut [[u32; 2]]) {
-    if seconds.len() > SHORT {
-        for (pair, second) in sorted.iter_mut().zip(seconds) {
-            *pair = [first, *second];
-        }
-        sorted.sort_unstable();
+fn sort_list(list: &mut [[u32; 2]]) {
+    if list.len() > SHORT {
+        list.sort_unstable_by_key(|pair| pair[1]);
         return;
     }
+    let mut seconds = [0; SHORT];
+    for (second, pair) in seconds.iter_mut().zip(&*list) {
+        *second = pair[1];
+    }
+    let seconds = &seconds[..list.len()];
     // All are different, so how many are smaller says where each belongs; without a branch to guess wrong.
     for second in seconds {
         let mut rank = 0;
         for other in seconds {
             rank += usize::from(other < second);
         }
-        sorted[rank] = [first, *second];
+        list[rank][1] = *second;
     }
 }
 
@@ -107,13 +109,13 @@ mod tests {
                 let own = expected.iter().rev().skip(task).step_by(tasks);
                 own.copied().collect::<Vec<_>>()
             });
-            prop_assert_eq!(sorted(&found.collect::<Vec<_>>(), 500 + extra), expected);
+            prop_assert_eq!(sorted(found.collect(), 500 + extra), expected);
         }
     }
 
     #[test]
     fn nothing_is_sorted_too() {
-        assert_eq!(sorted(&[], 0), Vec::<[u32; 2]>::new());
-        assert_eq!(sorted(&[Vec::new()], 0), Vec::<[u32; 2]>::new());
+        assert_eq!(sorted(vec![], 0), Vec::<[u32; 2]>::new());
+        assert_eq!(sorted(vec![vec![]], 0), Vec::<[u32; 2]>::new());
     }
 }

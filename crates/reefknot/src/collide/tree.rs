@@ -14,7 +14,7 @@ use super::block::{Block, WIDTH, bits, lanes};
 use super::features::{Features, Primitive};
 use super::leaf::{CHUNK, Chunk, LEAF, Leaf, common};
 use super::order::along_curve;
-use super::volume::{Volume, Volumes};
+use super::volume::{Volume, Volumes, WHOLE};
 use rayon::prelude::*;
 
 /// Blocks that one task takes.
@@ -33,26 +33,26 @@ pub enum Refit {
 
 /// A tree over the primitives of `Features`, for positions that `Volumes` bound.
 #[derive(Clone, Debug)]
-pub struct Tree<const K: usize> {
+pub struct Tree<const K: usize, const T: usize = WHOLE> {
     /// The leaves; all chunks but the last are full.
-    chunks: Vec<Chunk<K>>,
+    chunks: Vec<Chunk<K, T>>,
     /// The volumes of leaves, of their parents, and so on up to one block; none without primitives.
-    pub(super) levels: Vec<Vec<Block<K>>>,
+    pub(super) levels: Vec<Vec<Block<K, T>>>,
     /// The part of everything below each block of each level, or `NONE`.
     pub(super) parts: Vec<Vec<u32>>,
     /// The sides of nodes when it was built, relative to those of features.
     built_sides: f64,
 }
 
-impl<const K: usize> Tree<K> {
+impl<const K: usize, const T: usize> Tree<K, T> {
     /// Builds a tree over all primitives. `volumes` must hold all their points.
     #[must_use]
-    pub fn new(features: &Features, volumes: &Volumes<K>) -> Self {
+    pub fn new(features: &Features, volumes: &Volumes<K, T>) -> Self {
         Self::over(&features.primitives, volumes)
     }
 
     /// Builds a tree over some primitives.
-    pub(super) fn over(all: &[Primitive], volumes: &Volumes<K>) -> Self {
+    pub(super) fn over(all: &[Primitive], volumes: &Volumes<K, T>) -> Self {
         let order = along_curve(all.len(), |at| bound(&all[at], volumes));
         let leaves = all.len().div_ceil(LEAF);
         let mut lowest = vec![Block::EMPTY; leaves.div_ceil(WIDTH)];
@@ -87,7 +87,7 @@ impl<const K: usize> Tree<K> {
     }
 
     /// Fits the tree to other positions; builds it anew when that has made it too slow.
-    pub fn refit(&mut self, features: &Features, volumes: &Volumes<K>) -> Refit {
+    pub fn refit(&mut self, features: &Features, volumes: &Volumes<K, T>) -> Refit {
         let chunks = self.chunks.iter();
         let count: usize = chunks.map(|chunk| chunk.primitives.len()).sum();
         if count == features.primitives.len() {
@@ -102,7 +102,7 @@ impl<const K: usize> Tree<K> {
     }
 
     /// Fits only what holds one of the points marked in `is_moved`, and returns the leaves that do, ascending.
-    pub(super) fn refit_some(&mut self, volumes: &Volumes<K>, is_moved: &[bool]) -> Vec<u32> {
+    pub(super) fn refit_some(&mut self, volumes: &Volumes<K, T>, is_moved: &[bool]) -> Vec<u32> {
         let moves = |leaf: &[Primitive]| {
             let mut points = leaf.iter().flat_map(|primitive| primitive.points);
             points.any(|point| is_moved[point as usize])
@@ -156,13 +156,13 @@ impl<const K: usize> Tree<K> {
 
     /// A leaf, and the chunk that it is in.
     #[inline(always)]
-    pub(super) fn leaf(&self, leaf: usize) -> (&Chunk<K>, &Leaf) {
+    pub(super) fn leaf(&self, leaf: usize) -> (&Chunk<K, T>, &Leaf) {
         let chunk = &self.chunks[leaf / CHUNK];
         (chunk, &chunk.leaves[leaf % CHUNK])
     }
 
     /// Adds all triangles whose volumes overlap one, in the order of the leaves from the last.
-    pub(super) fn add_triangles(&self, volume: &Volume<K>, found: &mut Vec<u32>) {
+    pub(super) fn add_triangles(&self, volume: &Volume<K, T>, found: &mut Vec<u32>) {
         let top = self.levels.len().checked_sub(1);
         let mut open = Vec::from_iter(top.map(|top| (top, 0)));
         while let Some((level, block)) = open.pop() {
@@ -182,7 +182,7 @@ impl<const K: usize> Tree<K> {
     }
 
     /// Fits all leaves and the blocks above them.
-    fn fit_leaves(&mut self, volumes: &Volumes<K>) {
+    fn fit_leaves(&mut self, volumes: &Volumes<K, T>) {
         if let Some(lowest) = self.levels.first_mut() {
             let chunks = self.chunks.par_iter_mut();
             let tasks = chunks.zip(lowest.par_chunks_mut(BLOCKS));
@@ -207,7 +207,10 @@ impl<const K: usize> Tree<K> {
 
 /// The volume of a primitive.
 #[inline]
-pub(super) fn bound<const K: usize>(primitive: &Primitive, volumes: &Volumes<K>) -> Volume<K> {
+pub(super) fn bound<const K: usize, const T: usize>(
+    primitive: &Primitive,
+    volumes: &Volumes<K, T>,
+) -> Volume<K, T> {
     let [a, b, c] = primitive.points.map(|point| volumes.of(point));
     a.merge(b).merge(c)
 }

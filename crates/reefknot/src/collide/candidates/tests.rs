@@ -1,14 +1,19 @@
+use super::super::features::Part;
 use super::super::sample::{Scene, compare_all};
 use super::*;
 use crate::random::Random;
+use glam::DVec3;
 use proptest::prelude::*;
 
 /// Steps through changes of the solver: each moves some points elsewhere.
 fn check<const K: usize>(seed: u64, primitives: usize) -> Result<(), TestCaseError> {
     let scene = Scene::random(seed, primitives, 1.0, DVec3::ZERO);
     let features = &scene.features;
-    let mut tree = Tree::new(features, &scene.volumes::<K>());
-    let mut lists = CandidateLists::new(&mut tree, features, &scene.motion());
+    let room: Vec<f64> = (0..scene.to.len())
+        .map(|point| (point % 3) as f64)
+        .collect();
+    let mut tree = Tree::new(features, &scene.volumes::<K, MOVING>());
+    let mut lists = CandidateLists::new(&mut tree, features, &scene.motion(), &room);
     prop_assert_eq!(lists.leaving(&scene.motion()), Vec::<u32>::new());
     let mut random = Random::new(seed);
     let mut to = scene.to.clone();
@@ -27,7 +32,7 @@ fn check<const K: usize>(seed: u64, primitives: usize) -> Result<(), TestCaseErr
         prop_assert_eq!(lists.candidates().len(), before + new);
         prop_assert_eq!(lists.candidates(), &compare_all(features, lists.volumes()));
         // The accepted motion itself lies in the volumes, so none of its pairs is missing.
-        let exact = Volumes::<K>::about(lists.volumes().origin(), &motion);
+        let exact = Volumes::<K, MOVING>::about(lists.volumes().origin(), &motion);
         let needed = compare_all(features, &exact);
         let held = &lists.candidates().edge_edge;
         prop_assert!(
@@ -55,4 +60,44 @@ proptest! {
         check::<3>(seed, primitives)?;
         check::<9>(seed, primitives)?;
     }
+}
+
+/// Two points, the first of which moves along x.
+fn along_x(to: &[DVec3; 2]) -> Motion<'_> {
+    Motion {
+        from: &[DVec3::ZERO, DVec3::Y],
+        to,
+        reach: &[0.25; 2],
+    }
+}
+
+fn leaving(lists: &CandidateLists<3>, x: f64) -> Vec<u32> {
+    lists.leaving(&along_x(&[DVec3::X * x, DVec3::Y]))
+}
+
+#[test]
+fn a_point_that_leaves_gets_twice_the_room_about_where_it_goes() {
+    let part = Part {
+        is_free: true,
+        meets_itself: true,
+    };
+    let features = Features::new(vec![0; 2], vec![part], vec![], &[], &[]);
+    let [expected, further] = [100.0, 102.0].map(|x| [DVec3::X * x, DVec3::Y]);
+    let [expected, further] = [along_x(&expected), along_x(&further)];
+    let mut tree = Tree::new(&features, &Volumes::new(&expected));
+    let mut lists = CandidateLists::new(&mut tree, &features, &expected, &[1.0; 2]);
+    let nobody = Vec::<u32>::new();
+    assert_eq!(leaving(&lists, 100.9), nobody);
+    assert_eq!(leaving(&lists, 99.1), nobody);
+    // Halfway is on the path, but not in time.
+    assert_eq!(leaving(&lists, 50.0), [0]);
+    assert_eq!(leaving(&lists, 101.1), [0]);
+    lists.search_again(&mut tree, &features, &further, &[0]);
+    assert_eq!(leaving(&lists, 103.9), nobody);
+    assert_eq!(leaving(&lists, 99.1), nobody);
+    assert_eq!(leaving(&lists, 104.1), [0]);
+    lists.search_again(&mut tree, &features, &further, &[0]);
+    assert_eq!(leaving(&lists, 105.9), nobody);
+    assert_eq!(leaving(&lists, 106.1), [0]);
+    assert_eq!(leaving(&lists, f64::NAN), [0]);
 }

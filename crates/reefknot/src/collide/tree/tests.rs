@@ -1,21 +1,37 @@
 use super::super::features::Part;
 use super::super::pairs::Candidates;
 use super::super::sample::{Made, Scene, compare_all};
-use super::super::volume::Motion;
+use super::super::volume::{MOVING, Motion};
 use super::*;
 use crate::random::Random;
 use glam::DVec3;
 use proptest::prelude::*;
 
-fn check<const K: usize>(scene: &Scene) -> Result<Candidates, TestCaseError> {
-    let volumes = scene.volumes::<K>();
+fn check<const K: usize, const T: usize>(scene: &Scene) -> Result<Candidates, TestCaseError> {
+    let volumes = scene.volumes::<K, T>();
     let found = Tree::new(&scene.features, &volumes).candidates(&scene.features);
     prop_assert_eq!(&found, &compare_all(&scene.features, &volumes));
     Ok(found)
 }
 
 fn search(scene: &Scene) -> Candidates {
-    Tree::new(&scene.features, &scene.volumes::<3>()).candidates(&scene.features)
+    Tree::new(&scene.features, &scene.volumes::<3, WHOLE>()).candidates(&scene.features)
+}
+
+/// Refits a tree to small and large steps.
+fn check_refitted<const T: usize>(seed: u64, size: usize, far: f64) -> Result<(), TestCaseError> {
+    let scene = Scene::random(seed, size, 1.0, DVec3::ZERO);
+    let mut tree = Tree::new(&scene.features, &scene.volumes::<3, T>());
+    for (step, by) in [0.1, 1.0, far].into_iter().enumerate() {
+        let moved = scene.moved(seed ^ step as u64, by);
+        tree.refit(&moved.features, &moved.volumes());
+        let new = Tree::new(&moved.features, &moved.volumes::<3, T>());
+        prop_assert_eq!(
+            tree.candidates(&moved.features),
+            new.candidates(&moved.features)
+        );
+    }
+    Ok(())
 }
 
 /// A square sheet of one part with `side` points along a side, a step of 1 apart, and its places.
@@ -62,10 +78,11 @@ proptest! {
         let scale = 2f64.powi(exponent);
         let offset = f64::from(far) * scale * DVec3::new(1e9, -3e5, 7.0);
         let scene = Scene::random(seed, size, scale, offset);
-        let with_boxes = check::<3>(&scene)?;
-        let with_diagonals = check::<9>(&scene)?;
-        let is_found = |pair| with_boxes.edge_edge.binary_search(pair).is_ok();
-        prop_assert!(with_diagonals.edge_edge.iter().all(is_found));
+        let with_boxes = check::<3, WHOLE>(&scene)?;
+        let is_found = |pair: &[u32; 2]| with_boxes.edge_edge.binary_search(pair).is_ok();
+        for fewer in [check::<9, WHOLE>(&scene)?, check::<3, MOVING>(&scene)?, check::<9, MOVING>(&scene)?] {
+            prop_assert!(fewer.edge_edge.iter().all(is_found));
+        }
     }
 }
 
@@ -74,13 +91,8 @@ proptest! {
 
     #[test]
     fn a_refitted_tree_finds_what_a_new_one_finds(seed: u64, size in 1usize..100, far in 0.0..100f64) {
-        let scene = Scene::random(seed, size, 1.0, DVec3::ZERO);
-        let mut tree = Tree::new(&scene.features, &scene.volumes::<3>());
-        for (step, by) in [0.1, 1.0, far].into_iter().enumerate() {
-            let moved = scene.moved(seed ^ step as u64, by);
-            tree.refit(&moved.features, &moved.volumes());
-            prop_assert_eq!(tree.candidates(&moved.features), search(&moved));
-        }
+        check_refitted::<WHOLE>(seed, size, far)?;
+        check_refitted::<MOVING>(seed, size, far)?;
     }
 
     #[test]
@@ -113,7 +125,7 @@ proptest! {
         let mut scene = Scene::random(seed, size, 1.0, DVec3::ZERO);
         let lost = lost % scene.from.len();
         scene.to[lost].y = f64::NAN;
-        let found = check::<3>(&scene)?;
+        let found = check::<3, MOVING>(&scene)?;
         let features = &scene.features;
         let lost = lost as u32;
         for triangle in 0..features.triangles.len() as u32 {
@@ -132,7 +144,7 @@ proptest! {
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             pool.build().unwrap().install(|| {
-                let tree = Tree::new(&scene.features, &scene.volumes::<3>());
+                let tree = Tree::new(&scene.features, &scene.volumes::<3, WHOLE>());
                 (tree.built_sides.to_bits(), tree.candidates(&scene.features))
             })
         };
@@ -183,7 +195,7 @@ fn everything_at_one_place_costs_no_more_than_the_answer() {
 fn a_tree_is_built_anew_when_its_neighbours_have_parted() {
     let (made, places) = sheet(40);
     let mut scene = at(made.features(), places);
-    let mut tree = Tree::new(&scene.features, &scene.volumes::<3>());
+    let mut tree = Tree::new(&scene.features, &scene.volumes::<3, WHOLE>());
     assert_eq!(tree.wear(), 1.0);
     // A bend keeps neighbours together.
     let bent = |place: &DVec3| DVec3::new(place.x, place.y, 3.0 * (place.x / 9.0).sin());
@@ -205,7 +217,7 @@ fn a_tree_is_built_anew_when_its_neighbours_have_parted() {
     let mut places =
         || -> Vec<DVec3> { (0..points).map(|_| 20.0 * random.unit_vector()).collect() };
     let mut scene = at(made.features(), places());
-    let mut tree = Tree::new(&scene.features, &scene.volumes::<3>());
+    let mut tree = Tree::new(&scene.features, &scene.volumes::<3, WHOLE>());
     scene.from = places();
     scene.to.clone_from(&scene.from);
     assert_eq!(
@@ -221,7 +233,7 @@ fn a_tree_for_other_features_is_built_anew() {
         let (made, places) = sheet(side);
         at(made.features(), places)
     });
-    let mut tree = Tree::new(&small.features, &small.volumes::<3>());
+    let mut tree = Tree::new(&small.features, &small.volumes::<3, WHOLE>());
     assert_eq!(
         tree.refit(&large.features, &large.volumes()),
         Refit::Rebuilt

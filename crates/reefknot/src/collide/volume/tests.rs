@@ -21,14 +21,14 @@ proptest! {
         direction in uniform3(-1.0..1.0f64),
     ) {
         let reach = reach.abs();
-        let volume = Volume::<9>::of_point(from, to, reach);
+        let volume = Volume::<9>::of_point(from, to, [reach; 2]);
         let on_way = from + t * (to - from);
         let direction = DVec3::from_array(direction).normalize_or_zero();
-        let touched = Volume::<9>::of_point(on_way + 0.999 * reach * direction, on_way, 0.0);
+        let touched = Volume::<9>::of_point(on_way + 0.999 * reach * direction, on_way, [0.0; 2]);
         let projected = project::<9>(on_way);
         for k in 0..9 {
-            prop_assert!(f64::from(volume.lower[k]) <= projected[k]);
-            prop_assert!(projected[k] <= f64::from(volume.upper[k]));
+            prop_assert!(f64::from(volume.lower[0][k]) <= projected[k]);
+            prop_assert!(projected[k] <= f64::from(volume.upper[0][k]));
         }
         prop_assert!(volume.overlaps(&touched));
     }
@@ -36,7 +36,7 @@ proptest! {
     #[test]
     fn bounds_are_wider_than_needed_by_rounding_only(from in place(), to in place(), reach in number()) {
         let reach = reach.abs();
-        let volume = Volume::<9>::of_point(from, to, reach);
+        let volume = Volume::<9>::of_point(from, to, [reach; 2]);
         let (start, end) = (project::<9>(from), project::<9>(to));
         for k in 0..9 {
             let reach = if k < 3 { reach } else { SQRT_2 * reach };
@@ -44,14 +44,14 @@ proptest! {
             // Two roundings of f32, and those of f64 relative to all that was added.
             let size = from.abs().max(to.abs()).element_sum() + 2.0 * reach;
             let slack = 4e-7 * lower.abs() + 1e-14 * size + 1e-37;
-            prop_assert!(lower - f64::from(volume.lower[k]) <= slack);
+            prop_assert!(lower - f64::from(volume.lower[0][k]) <= slack);
         }
     }
 
     #[test]
     fn merging_holds_both_and_overlap_is_mutual(a in place(), b in place(), c in place(), reach in number()) {
-        let one = Volume::<9>::of_point(a, b, reach.abs());
-        let other = Volume::<9>::of_point(b, c, 0.0);
+        let one = Volume::<9>::of_point(a, b, [reach.abs(); 2]);
+        let other = Volume::<9>::of_point(b, c, [0.0; 2]);
         let both = one.merge(&other);
         prop_assert!(both.holds(&one) && both.holds(&other));
         // They have b in common.
@@ -62,12 +62,12 @@ proptest! {
     fn diagonals_separate_what_boxes_do_not(at in 0.1..0.4f64) {
         // Two edges along the diagonal of the unit square, side by side.
         let edge = |shift: f64| {
-            let volume = |x: f64, y: f64| Volume::<9>::of_point(DVec3::new(x, y, 0.0), DVec3::new(x, y, 0.0), 0.0);
+            let volume = |x: f64, y: f64| Volume::<9>::of_point(DVec3::new(x, y, 0.0), DVec3::new(x, y, 0.0), [0.0; 2]);
             volume(shift, 0.0).merge(&volume(1.0, 1.0 - shift))
         };
         let box_of = |volume: Volume<9>| Volume::<3> {
-            lower: [0, 1, 2].map(|k| volume.lower[k]),
-            upper: [0, 1, 2].map(|k| volume.upper[k]),
+            lower: [[0, 1, 2].map(|k| volume.lower[0][k])],
+            upper: [[0, 1, 2].map(|k| volume.upper[0][k])],
         };
         let (one, other) = (edge(0.0), edge(at));
         prop_assert!(box_of(one).overlaps(&box_of(other)));
@@ -88,38 +88,157 @@ proptest! {
     }
 }
 
+/// Two paths that come as near as this at a time, far away from 0 or at any scale, and that time.
+fn meeting() -> impl Strategy<Value = ([[DVec3; 2]; 2], f64, f64)> {
+    let along = (place(), uniform3(-1.0..1.0f64), uniform3(-1.0..1.0f64));
+    let sizes = (-60..60i32, -60..20i32, 0.0..=1.0f64);
+    (along, sizes).prop_map(|((at, one, other), (exponent, nearer, t))| {
+        let scale = 2f64.powi(exponent);
+        let apart = DVec3::from_array(one).normalize_or_zero() * scale * 2f64.powi(nearer);
+        let paths = [(at, one), (at + apart, other)].map(|(at, way)| {
+            let way = scale * DVec3::from_array(way);
+            [at - t * way, at + (1.0 - t) * way]
+        });
+        (paths, apart.length(), t)
+    })
+}
+
+/// More than the rounding of positions along paths.
+fn rounding(paths: &[[DVec3; 2]; 2]) -> f64 {
+    let sizes = paths
+        .iter()
+        .flatten()
+        .map(|place| place.abs().max_element());
+    1e-14 * sizes.fold(0.0, f64::max)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(5000))]
+
+    #[test]
+    fn moving_volumes_overlap_if_their_points_are_near_at_one_time((paths, apart, t) in meeting(), share in 0.0..=1.0f64) {
+        let near = apart + rounding(&paths);
+        let [one, other] = paths.map(|[from, to]| [from, to, from + t * (to - from)]);
+        prop_assert!(one[2].distance(other[2]) <= near + rounding(&paths));
+        let reach = near + rounding(&paths);
+        let volume = |path: [DVec3; 3], share: f64| Volume::<9, MOVING>::of_point(path[0], path[1], [share * reach; 2]);
+        let (a, b) = (volume(one, share), volume(other, 1.0 - share));
+        prop_assert!(a.overlaps(&b) && b.overlaps(&a));
+        let [a, b] = [a, b].map(|volume| Volume::<3, MOVING> {
+            lower: volume.lower.map(|lower| [lower[0], lower[1], lower[2]]),
+            upper: volume.upper.map(|upper| [upper[0], upper[1], upper[2]]),
+        });
+        prop_assert!(a.overlaps(&b) && b.overlaps(&a));
+    }
+
+    #[test]
+    fn larger_moving_volumes_overlap_where_smaller_ones_do((paths, apart, _) in meeting(), more in place(), share in 0.9..1.1f64) {
+        // Reaches that hardly suffice or hardly fail, so that rounding decides.
+        let volume = |path: [DVec3; 2]| Volume::<9, MOVING>::of_point(path[0], path[1], [0.5 * share * apart; 2]);
+        let [a, b] = paths.map(volume);
+        let further = Volume::of_point(paths[0][0], paths[0][1] + apart * more.normalize_or_zero(), [0.5 * apart; 2]);
+        let larger = a.merge(&further);
+        prop_assert!(larger.holds(&a) && larger.holds(&further));
+        prop_assert!(!a.overlaps(&b) || larger.overlaps(&b));
+    }
+
+    #[test]
+    fn what_a_moving_volume_misses_its_whole_path_may_not((paths, apart, _) in meeting(), share in 0.0..2.0f64) {
+        let reach = [share * apart; 2];
+        let moving = paths.map(|[from, to]| Volume::<9, MOVING>::of_point(from, to, reach));
+        let whole = paths.map(|[from, to]| Volume::<9>::of_point(from, to, reach));
+        prop_assert!(!moving[0].overlaps(&moving[1]) || whole[0].overlaps(&whole[1]));
+    }
+}
+
 #[test]
-fn what_is_not_finite_could_be_anywhere() {
+fn those_that_pass_the_same_place_at_different_times_do_not_overlap() {
+    // One crosses the middle at a fourth of the time, the other at three fourths and at right angles.
+    let crossing = [
+        [DVec3::new(-2.0, 0.0, 0.0), DVec3::new(6.0, 0.0, 0.0)],
+        [DVec3::new(0.0, -6.0, 0.0), DVec3::new(0.0, 2.0, 0.0)],
+    ];
+    // One follows the other.
+    let following = [
+        [DVec3::ZERO, DVec3::new(10.0, 0.0, 0.0)],
+        [DVec3::new(2.0, 0.0, 0.0), DVec3::new(12.0, 0.0, 0.0)],
+    ];
+    for paths in [crossing, following] {
+        let whole = paths.map(|[from, to]| Volume::<3>::of_point(from, to, [0.9; 2]));
+        assert!(whole[0].overlaps(&whole[1]));
+        let moving = |reach: f64| {
+            let [a, b] =
+                paths.map(|[from, to]| Volume::<3, MOVING>::of_point(from, to, [reach; 2]));
+            assert_eq!(a.overlaps(&b), b.overlaps(&a));
+            a.overlaps(&b)
+        };
+        // Their boxes touch when both reach 1: all along the way, or halfway, when one has left the middle by 2 and the other is still 2 before it.
+        assert!(!moving(0.9) && moving(1.0) && moving(1.1));
+    }
+}
+
+#[test]
+fn a_volume_is_held_only_at_both_ends() {
+    let volume = |from: f64, to: f64, reach: [f64; 2]| {
+        Volume::<9, MOVING>::of_point(DVec3::X * from, DVec3::X * to, reach)
+    };
+    let held = volume(0.0, 5.0, [1.0, 2.0]);
+    assert!(held.holds(&held) && held.holds(&Volume::EMPTY));
+    assert!(held.holds(&volume(0.0, 5.0, [1.0; 2])));
+    assert!(held.holds(&volume(0.0, 6.0, [1.0; 2])));
+    // Within the path, but not at the start, and not at the end.
+    assert!(!held.holds(&volume(1.0, 5.0, [1.0; 2])));
+    assert!(!held.holds(&volume(0.0, 3.5, [1.0; 2])));
+    assert!(!held.holds(&volume(0.0, 6.5, [1.0; 2])));
+    assert!(!held.holds(&volume(0.0, f64::NAN, [1.0; 2])));
+    assert!(Volume::EVERYTHING.holds(&held));
+}
+
+fn check_that_what_is_not_finite_could_be_anywhere<const T: usize>() {
     let there = DVec3::splat(1e5);
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         for volume in [
-            Volume::<9>::of_point(DVec3::new(0.0, bad, 0.0), there, 1.0),
-            Volume::<9>::of_point(there, DVec3::new(0.0, 0.0, bad), 1.0),
-            Volume::<9>::of_point(there, there, bad),
+            Volume::<9, T>::of_point(DVec3::new(0.0, bad, 0.0), there, [1.0; 2]),
+            Volume::<9, T>::of_point(there, DVec3::new(0.0, 0.0, bad), [1.0; 2]),
+            Volume::<9, T>::of_point(there, there, [bad; 2]),
+            Volume::<9, T>::of_point(there, there, [0.0, bad]),
         ] {
             assert_eq!(volume, Volume::EVERYTHING);
         }
     }
-    let everything = Volume::<9>::EVERYTHING;
+    let everything = Volume::<9, T>::EVERYTHING;
     let huge = DVec3::splat(f64::MAX);
     for volume in [
-        Volume::of_point(huge, -huge, f64::MAX),
-        Volume::of_point(huge, huge, 0.0),
-        Volume::of_point(DVec3::splat(1e300), DVec3::splat(2e300), 0.0),
-        Volume::of_point(DVec3::splat(1e-300), DVec3::ZERO, 0.0),
+        Volume::of_point(huge, -huge, [f64::MAX; 2]),
+        Volume::of_point(huge, huge, [0.0; 2]),
+        Volume::of_point(DVec3::splat(1e300), DVec3::splat(2e300), [0.0; 2]),
+        Volume::of_point(DVec3::splat(1e-300), DVec3::ZERO, [0.0; 2]),
+        Volume::of_point(DVec3::splat(1e37), DVec3::splat(-1e37), [1e36; 2]),
     ] {
         assert!(everything.overlaps(&volume) && volume.overlaps(&everything));
-        assert!((0..9).all(|k| volume.lower[k].is_finite() && volume.upper[k].is_finite()));
+        let bounds = volume.lower.iter().chain(&volume.upper).flatten();
+        assert!(bounds.copied().all(f32::is_finite));
+    }
+}
+
+#[test]
+fn what_is_not_finite_could_be_anywhere() {
+    check_that_what_is_not_finite_could_be_anywhere::<WHOLE>();
+    check_that_what_is_not_finite_could_be_anywhere::<MOVING>();
+}
+
+fn check_that_the_empty_volume_overlaps_nothing<const T: usize>() {
+    let empty = Volume::<3, T>::EMPTY;
+    for volume in [Volume::EVERYTHING, empty] {
+        assert!(!volume.overlaps(&empty) && !empty.overlaps(&volume));
+        assert_eq!(volume.merge(&empty), volume);
     }
 }
 
 #[test]
 fn the_empty_volume_overlaps_nothing() {
-    let empty = Volume::<3>::EMPTY;
-    for volume in [Volume::EVERYTHING, empty] {
-        assert!(!volume.overlaps(&empty) && !empty.overlaps(&volume));
-        assert_eq!(volume.merge(&empty), volume);
-    }
+    check_that_the_empty_volume_overlaps_nothing::<WHOLE>();
+    check_that_the_empty_volume_overlaps_nothing::<MOVING>();
 }
 
 #[test]
