@@ -3,7 +3,7 @@
 //! Positions of all points go in, pairs of features, contacts and times come out; nothing here knows objects or forces.
 //!
 //! 1. [`features`]: what can touch, and who may meet whom.
-//! 2. [`volume`], [`tree`] (`block`, `leaf`, `order`), [`pairs`]: boxes or 18-DOPs about the motion of every point, a tree of
+//! 2. [`volume`], [`tree`] (`block`, `leaf`, `order`), [`pairs`]: boxes or 18-DOPs about the motion of every point, whole or moving, a tree of
 //!    them, and all pairs whose volumes overlap; [`hash`]: the same for rods, without a tree; [`candidates`]: the pairs of a step,
 //!    kept complete while velocities change.
 //! 3. [`distance`], [`derivative`]: how far a pair is apart; [`proximity`] (`minimum`, `pair`): the contacts of a state, each
