@@ -53,9 +53,8 @@ impl Sets {
 }
 
 impl System {
-    /// The component of every node, and how many components there are. A component is a body, or a rod of a batch, with all
-    /// that couplings join to it: A⁻¹ has nothing between two of them.
-    pub fn components(&self) -> (Vec<u32>, usize) {
+    /// The body, or the rod of a batch, of every node, all counted from 0 by ascending offset, and how many there are.
+    pub(super) fn parts_of_nodes(&self) -> (Vec<u32>, usize) {
         let count = |matrix: &Matrix| match matrix {
             Matrix::Blocks(_) => 1,
             Matrix::Rods(batch) => batch.count() as u32,
@@ -73,8 +72,15 @@ impl System {
             };
             firsts[index] + within as u32
         };
-        let parts: Vec<u32> = self.node_offset.iter().map(part).collect();
-        let mut sets = Sets::new(firsts[firsts.len() - 1] as usize);
+        let parts = self.node_offset.iter().map(part).collect();
+        (parts, firsts[firsts.len() - 1] as usize)
+    }
+
+    /// The component of every node, and how many components there are. A component is a body, or a rod of a batch, with all
+    /// that couplings join to it: A⁻¹ has nothing between two of them.
+    pub fn components(&self) -> (Vec<u32>, usize) {
+        let (parts, count) = self.parts_of_nodes();
+        let mut sets = Sets::new(count);
         for coupling in &self.couplings {
             for pair in coupling.nodes.windows(2) {
                 sets.join(parts[pair[0].0 as usize], parts[pair[1].0 as usize]);

@@ -18,28 +18,29 @@ impl System {
             }
         }
         for coupling in &self.couplings {
-            self.coupling_entries(coupling, &mut entries);
+            for (offsets, block) in self.coupling_blocks(coupling) {
+                push_block(offsets, &block, &mut entries);
+            }
         }
         entries.retain(|(_, _, value)| *value != 0.0);
         entries
     }
 
-    fn coupling_entries(&self, coupling: &Coupling, entries: &mut Vec<Entry>) {
+    /// What a coupling adds beyond the bodies' matrices: blocks, and where their rows and columns begin.
+    pub(super) fn coupling_blocks<'a>(
+        &'a self,
+        coupling: &'a Coupling,
+    ) -> impl Iterator<Item = ([usize; 2], DMat3)> + 'a {
         let free = |offset: usize| DMat3::from_diagonal(free_part_of(&self.is_cut, offset));
-        for (i, (row, row_weight)) in coupling.nodes.iter().enumerate() {
-            for (j, (column, column_weight)) in coupling.nodes.iter().enumerate() {
-                if i == j && self.is_merged {
-                    continue;
-                }
-                let offsets = [*row, *column].map(|node| self.node_offset[node as usize]);
-                let block = coupling.block * (row_weight * column_weight);
-                push_block(
-                    offsets,
-                    &(free(offsets[0]) * block * free(offsets[1])),
-                    entries,
-                );
-            }
-        }
+        let nodes = || coupling.nodes.iter().enumerate();
+        let pairs = nodes().flat_map(move |row| nodes().map(move |column| (row, column)));
+        pairs
+            .filter(|((i, _), (j, _))| i != j || !self.is_merged)
+            .map(move |((_, row), (_, column))| {
+                let offsets = [row.0, column.0].map(|node| self.node_offset[node as usize]);
+                let block = coupling.block * (row.1 * column.1);
+                (offsets, free(offsets[0]) * block * free(offsets[1]))
+            })
     }
 }
 
