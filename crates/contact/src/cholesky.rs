@@ -55,6 +55,8 @@ pub struct Factor {
     symbolic: Arc<Symbolic>,
     fronts: Vec<Front>,
     pools: Vec<Pool>,
+    /// Whether the copies in single precision are of this factor.
+    is_light: bool,
 }
 
 impl Factor {
@@ -74,6 +76,7 @@ impl Factor {
             symbolic,
             fronts,
             pools,
+            is_light: false,
         })
     }
 
@@ -99,6 +102,7 @@ impl Factor {
         let symbolic = &*self.symbolic;
         assert_eq!(matrix.pattern().nodes(), symbolic.nodes());
         assert_eq!(matrix.values.len(), symbolic.blocks);
+        self.is_light = false;
         check_finite(matrix)?;
         for (index, stage) in symbolic.stages.iter().enumerate() {
             let tasks = &symbolic.tasks[stage.clone()];
@@ -151,7 +155,13 @@ impl Factor {
             let entries = front.panel.iter().map(|entry| *entry as f32);
             front.light.extend(entries);
         }
+        self.is_light = true;
         Ok(())
+    }
+
+    /// Whether it was copied to single precision since it was factorized.
+    pub fn is_light(&self) -> bool {
+        self.is_light
     }
 
     /// Replaces `rhs` by about `A⁻¹ rhs`, from what was last copied to single precision: half the memory to read, which is what bounds

@@ -1,12 +1,13 @@
 //! `A v = f`, by bodies.
 //!
 //! A body is a matrix of 3×3 blocks or a batch of banded rods. Bodies have no entries in common but those of
-//! couplings (ties between them), so products and factorizations go body by body, in parallel; couplings are left to
-//! conjugate gradients with the factors as preconditioner (Daviet 2020, 6.2.5), which are exact where there are none.
+//! couplings (ties between them), so products and factorizations go body by body, in parallel. What is tied to one other body only
+//! is eliminated exactly; other couplings are left to conjugate gradients with the factors as preconditioner (Daviet 2020, 6.2.5).
 //! Contacts address velocities through [`System::node_offset`] only: what lies between the nodes of a body (twists of
 //! rods) is the body's own business.
 
 mod components;
+mod elimination;
 mod entries;
 mod factor;
 #[cfg(test)]

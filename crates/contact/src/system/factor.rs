@@ -1,9 +1,11 @@
-//! Factorizations of a system body by body, and solves through couplings.
+//! Factorizations of a system body by body, and solves through couplings: exact where they can be eliminated, else by conjugate
+//! gradients.
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::elimination::Elimination;
 use super::{Matrix, System};
 use crate::banded::BandedFactor;
 use crate::block_sparse::BlockPattern;
@@ -35,7 +37,7 @@ pub enum BodyFactor {
 }
 
 impl BodyFactor {
-    fn dofs(&self) -> usize {
+    pub(super) fn dofs(&self) -> usize {
         match self {
             BodyFactor::Blocks(factor) => factor.dofs(),
             BodyFactor::Rods(factor) => factor.dofs(),
@@ -58,29 +60,53 @@ impl BodyFactor {
         }
     }
 
-    fn solve_in_place(&self, rhs: &mut [f64]) {
+    /// Of sparse matrices, what was copied to single precision is read if `is_light`.
+    fn solve_in_place(&self, rhs: &mut [f64], is_light: bool) {
         // A body on which nothing acts stays as it is.
         if rhs.iter().all(|entry| *entry == 0.0) {
             return;
         }
         match self {
+            BodyFactor::Blocks(factor) if is_light => factor.solve_lightly(rhs),
             BodyFactor::Blocks(factor) => factor.solve_in_place(rhs),
             BodyFactor::Rods(factor) => factor.solve_in_place(rhs),
         }
     }
 }
 
+/// Solves with the factors of some bodies, by index, in their parts of a vector.
+pub(super) fn solve_bodies(
+    factors: &[BodyFactor],
+    rhs: &mut [f64],
+    is_light: bool,
+    is_chosen: impl Fn(usize) -> bool,
+) {
+    let parts = parts(rhs, factors.iter().map(BodyFactor::dofs));
+    let pairs = factors.iter().zip(parts).enumerate();
+    let chosen = pairs.filter(|(body, _)| is_chosen(*body));
+    let work: Vec<_> = chosen.map(|(_, pair)| pair).collect();
+    work.into_par_iter()
+        .for_each(|(factor, part)| factor.solve_in_place(part, is_light));
+}
+
 /// The factors of all bodies of a system.
 #[derive(Debug)]
 pub struct SystemFactor {
     factors: Vec<BodyFactor>,
+    pub(super) elimination: Elimination,
+    /// Bodies whose own factors are not kept up, because the elimination has others in their place.
+    is_left_out: Vec<bool>,
 }
 
 impl SystemFactor {
     /// From one factor per body, in their order. Bodies with the same pattern may share the
     /// symbolic part.
     pub fn new(factors: Vec<BodyFactor>) -> Self {
-        Self { factors }
+        Self {
+            is_left_out: vec![false; factors.len()],
+            elimination: Elimination::default(),
+            factors,
+        }
     }
 
     /// Room for the factors of a system; bodies with the same pattern share the symbolic part.
@@ -114,7 +140,7 @@ impl SystemFactor {
     }
 
     /// Factorizes all bodies, in parallel. The first body that fails is reported, whichever
-    /// thread came upon a failure first.
+    /// thread came upon a failure first; those that others are eliminated from come last.
     ///
     /// # Errors
     /// If a matrix is not finite or not positive definite.
@@ -138,6 +164,31 @@ impl SystemFactor {
         is_chosen: impl Fn(usize) -> bool + Sync,
     ) -> Result<(), SystemFactorError> {
         assert_eq!(self.factors.len(), system.bodies.len());
+        self.elimination.pose(system, &self.factors);
+        let bodies = 0..self.factors.len();
+        let is_host: Vec<bool> = bodies.map(|body| self.elimination.is_host(body)).collect();
+        let was_left_out = std::mem::replace(&mut self.is_left_out, is_host.clone());
+        let factorized = self.factorize_bodies(system, |body| {
+            (is_chosen(body) || was_left_out[body]) && !is_host[body]
+        });
+        if factorized.is_err() {
+            self.elimination.forget();
+        }
+        factorized?;
+        let elimination = &mut self.elimination;
+        let eliminated = elimination.factorize(system, &self.factors, &is_chosen);
+        if eliminated.is_none() {
+            self.is_left_out.fill(false);
+            self.factorize_bodies(system, |body| is_host[body])?;
+        }
+        Ok(())
+    }
+
+    fn factorize_bodies(
+        &mut self,
+        system: &System,
+        is_chosen: impl Fn(usize) -> bool + Sync,
+    ) -> Result<(), SystemFactorError> {
         let pairs = self.factors.par_iter_mut().zip(&system.bodies).enumerate();
         let results: Vec<_> = pairs
             .map(|(index, (factor, body))| match is_chosen(index) {
@@ -151,19 +202,23 @@ impl SystemFactor {
         })
     }
 
-    /// Replaces `rhs` by what the bodies' own matrices make of it: `A⁻¹ rhs` where nothing is coupled.
-    fn precondition(&self, rhs: &mut [f64]) {
-        self.solve_bodies(rhs, BodyFactor::solve_in_place);
+    /// Whether solves need no conjugate gradients: nothing is coupled, or all couplings are eliminated.
+    pub(crate) fn is_exact(&self, system: &System) -> bool {
+        system.couplings.is_empty() || self.elimination.is_done()
     }
 
-    fn solve_bodies(&self, rhs: &mut [f64], solve: impl Fn(&BodyFactor, &mut [f64]) + Sync) {
-        let parts = parts(rhs, self.factors.iter().map(BodyFactor::dofs));
-        let work: Vec<_> = self.factors.iter().zip(parts).collect();
-        work.into_par_iter()
-            .for_each(|(factor, part)| solve(factor, part));
+    /// Replaces `rhs` by what the bodies' own matrices make of it, and the couplings that are eliminated: `A⁻¹ rhs` where there are no
+    /// others.
+    fn precondition(&self, rhs: &mut [f64], is_light: bool) {
+        let (factors, elimination) = (&self.factors, &self.elimination);
+        match elimination.is_done() {
+            true => elimination.solve_in_place(factors, rhs, is_light),
+            false => solve_bodies(factors, rhs, is_light, |_| true),
+        }
     }
 
-    /// Copies the factors of some bodies to single precision, for [`SystemFactor::solve_lightly`].
+    /// Copies the factors of some bodies to single precision, for [`SystemFactor::solve_lightly`], and all whose copies
+    /// are out of date.
     ///
     /// # Errors
     /// If memory runs out.
@@ -173,24 +228,22 @@ impl SystemFactor {
     ) -> Result<(), SystemFactorError> {
         for (body, factor) in self.factors.iter_mut().enumerate() {
             if let BodyFactor::Blocks(factor) = factor
-                && is_chosen(body)
+                && (is_chosen(body) || !factor.is_light())
+                && !self.is_left_out[body]
             {
                 let lightened = factor.lighten();
                 lightened.map_err(|source| SystemFactorError { body, source })?;
             }
         }
-        Ok(())
+        self.elimination.lighten()
     }
 
-    /// Replaces `rhs` by about `A⁻¹ rhs` of a system where nothing is coupled; see [`Factor::solve_lightly`].
+    /// Replaces `rhs` by about `A⁻¹ rhs` of a system where nothing is coupled but what is eliminated; see [`Factor::solve_lightly`].
     ///
     /// # Panics
     /// If `rhs` does not have the length of the factorized system.
     pub fn solve_lightly(&self, rhs: &mut [f64]) {
-        self.solve_bodies(rhs, |factor, part| match factor {
-            BodyFactor::Blocks(factor) => factor.solve_lightly(part),
-            BodyFactor::Rods(factor) => factor.solve_in_place(part),
-        });
+        self.precondition(rhs, true);
     }
 
     /// Room for the factors of another system like the one that these are of; the symbolic parts are shared.
@@ -205,7 +258,11 @@ impl SystemFactor {
             BodyFactor::Rods(factor) => Ok(BodyFactor::Rods(factor.clone())),
         };
         let factors = self.factors.iter().enumerate().map(alike);
-        factors.collect::<Result<_, _>>().map(Self::new)
+        let factors = factors.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            elimination: self.elimination.alike(),
+            ..Self::new(factors)
+        })
     }
 
     /// Replaces `rhs` by `A⁻¹ rhs` for the system that was factorized.
@@ -217,8 +274,8 @@ impl SystemFactor {
             rhs.len(),
             self.factors.iter().map(BodyFactor::dofs).sum::<usize>()
         );
-        if system.couplings.is_empty() {
-            return self.precondition(rhs);
+        if self.is_exact(system) {
+            return self.precondition(rhs, false);
         }
         let mut solution = vec![0.0; rhs.len()];
         self.conjugate_gradients(system, rhs, &mut solution, 0.0);
@@ -226,7 +283,7 @@ impl SystemFactor {
     }
 
     /// Moves `solution` towards `A⁻¹ rhs` until no entry is off by more than about `accuracy`; at once where nothing is coupled
-    /// (Daviet 2020, 6.2.5). `rhs` is used up. Says how many times it went through the factors.
+    /// but what is eliminated (Daviet 2020, 6.2.5). `rhs` is used up. Says how many times it went through the factors.
     ///
     /// # Panics
     /// If a vector does not have the length of the factorized system.
@@ -237,12 +294,8 @@ impl SystemFactor {
         solution: &mut [f64],
         accuracy: f64,
     ) -> usize {
-        if system.couplings.is_empty() {
-            if std::env::var("REEF_L").is_ok() {
-                self.solve_lightly(rhs)
-            } else {
-                self.precondition(rhs);
-            }
+        if self.is_exact(system) {
+            self.precondition(rhs, false);
             solution.copy_from_slice(rhs);
             return 1;
         }
@@ -266,7 +319,7 @@ impl SystemFactor {
         // What is tied to nothing has its answer at once, and no part in the rest.
         let is_coupled = system.coupled_bodies();
         let mut preconditioned = residual.to_vec();
-        self.precondition(&mut preconditioned);
+        self.precondition(&mut preconditioned, false);
         for (body, is_coupled) in system.bodies.iter().zip(is_coupled) {
             let dofs = body.offset..body.offset + body.matrix.dofs();
             if !is_coupled {
@@ -299,7 +352,7 @@ impl SystemFactor {
                 *r -= length * p;
             }
             preconditioned.copy_from_slice(residual);
-            self.precondition(&mut preconditioned);
+            self.precondition(&mut preconditioned, false);
             let next = dot(residual, &preconditioned);
             for (d, z) in direction.iter_mut().zip(&preconditioned) {
                 *d = z + next / size * *d;

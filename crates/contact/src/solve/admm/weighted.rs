@@ -52,7 +52,7 @@ impl Weighted {
 
     /// Whether solves are bound by reading the factor, so that half of it is worth a copy.
     fn has_light(&self) -> bool {
-        self.system.couplings().is_empty() && self.system.dofs() >= LARGE
+        self.factor.is_exact(&self.system) && self.system.dofs() >= LARGE
     }
 
     /// Moves `velocities` to (A + W)⁻¹ rhs, which is used up: to about `accuracy` through couplings, in single precision where that
