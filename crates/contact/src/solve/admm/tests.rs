@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::*;
-use crate::problem::{Contact, Contacts};
+use crate::problem::{Contact, Contacts, larger};
 use crate::samples::{self, Captured, World};
 use crate::solve::{Refined, Unrefined, gauss_seidel};
 
@@ -394,5 +394,37 @@ fn a_single_contact_is_solved_as_by_trying_all_directions() {
             "{found:?} {:?}",
             solution.impulses
         );
+    }
+}
+
+#[test]
+fn weights_leave_the_ties_of_two_bodies_exact() {
+    for of in capture(samples::tied(1e6, 2), 0.01, 3) {
+        let (problem, factor) = (&of.problem, factorized(&of.problem));
+        let nodes = WeightedNodes::new(problem, Settings::new(1e-8).weights);
+        let mut weighted = Weighted::new(problem, &factor).unwrap();
+        weighted.weigh(problem, &nodes, |_| true).unwrap();
+        let mut velocities = vec![0.0; problem.system.dofs()];
+        let accuracies = [1e-12, 0.0];
+        let passes = weighted.solve(&mut problem.force.clone(), &mut velocities, accuracies);
+        assert_eq!(passes, 1);
+        let mut system = problem.system.clone();
+        let weights = nodes
+            .nodes
+            .iter()
+            .copied()
+            .zip(nodes.weights.iter().copied());
+        system.add_weights(weights);
+        let mut product = vec![0.0; velocities.len()];
+        system.multiply(&velocities, &mut product);
+        let largest = |entries: &[f64]| entries.iter().fold(0.0, |a: f64, b| larger(a, b.abs()));
+        let residual: Vec<f64> = product
+            .iter()
+            .zip(&problem.force)
+            .map(|(a, b)| a - b)
+            .collect();
+        // A node weighs grams and is held by springs of 1e6 N/m: rounding is of forces much larger than those that act.
+        let (left, force) = (largest(&residual), largest(&problem.force));
+        assert!(left < 1e-9 * force, "{left} of {force}");
     }
 }

@@ -163,9 +163,9 @@ impl Plan {
                 pairs.extend(others.map(|other| (node(one), node(other))));
             }
         };
-        leaves
-            .iter()
-            .for_each(|leaf| join(&self.leaves[*leaf].anchors));
+        for leaf in leaves {
+            join(&self.leaves[*leaf].anchors);
+        }
         for coupling in couplings {
             let offsets = offsets(system, &system.couplings[*coupling]);
             let inside: Vec<usize> = offsets.filter(|offset| dofs.contains(offset)).collect();
@@ -233,10 +233,7 @@ impl Parts {
         for body in &system.bodies {
             match &body.matrix {
                 Matrix::Blocks(_) => parts.sizes.push(Some(body.matrix.dofs())),
-                Matrix::Rods(batch) => {
-                    let rods = std::iter::repeat_n(None, batch.count());
-                    parts.sizes.extend(rods);
-                }
+                Matrix::Rods(batch) => parts.sizes.resize(parts.sizes.len() + batch.count(), None),
             }
         }
         for coupling in &system.couplings {
@@ -253,17 +250,12 @@ impl Parts {
 
     /// The two parts that a coupling ties, or the one twice.
     fn ends(&self, coupling: &Coupling) -> Option<[u32; 2]> {
-        let mut parts = coupling
-            .nodes
-            .iter()
-            .map(|(node, _)| self.of_node[*node as usize]);
+        let nodes = coupling.nodes.iter();
+        let mut parts = nodes.map(|(node, _)| self.of_node[*node as usize]);
         let one = parts.next()?;
-        let others = parts.filter(|part| *part != one);
+        let mut others = parts.filter(|part| *part != one);
         let other = others.clone().next().unwrap_or(one);
-        others
-            .into_iter()
-            .all(|part| part == other)
-            .then_some([one, other])
+        others.all(|part| part == other).then_some([one, other])
     }
 
     fn is_rod(&self, part: u32) -> bool {

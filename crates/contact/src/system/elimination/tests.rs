@@ -294,6 +294,40 @@ fn a_tie_to_a_whole_body_is_left_to_conjugate_gradients() {
 }
 
 #[test]
+fn spokes_across_a_body_are_left_to_conjugate_gradients() {
+    // A chain has a factor of a few blocks per node; rods between nodes far apart would make it dense.
+    let (nodes, rods) = (1500, 700);
+    let links: Vec<(u32, u32)> = (1..nodes).map(|node| (node - 1, node)).collect();
+    let chain = Matrix::Blocks(random(nodes as usize, &links, 3));
+    let layout = BandedLayout::rod(2, false);
+    let (size, first) = (layout.size(), 3 * nodes as usize);
+    let mut batch = BandedBatch::zeros(layout, rods);
+    batch.add_diagonal(&vec![1.0; rods * size]);
+    let ends = (0..2 * rods).map(|end| first + end / 2 * size + end % 2 * 4);
+    let offsets = (0..first).step_by(3).chain(ends).collect();
+    let mut system = System::new([chain, Matrix::Rods(batch)], offsets);
+    let end = |rod: usize, end: usize| nodes as usize + 2 * rod + end;
+    for (stride, is_exact) in [(1, true), (577, false)] {
+        let spokes = (0..rods).flat_map(|rod| {
+            let far = (rod * stride + 1) % nodes as usize;
+            [
+                spring([rod, end(rod, 0)], 1.0),
+                spring([far, end(rod, 1)], 1.0),
+            ]
+        });
+        system.couple(spokes.collect());
+        let factor = factorized(&system);
+        assert_eq!(factor.is_exact(&system), is_exact);
+        let wanted = some_vector(system.dofs());
+        let mut found = vec![0.0; wanted.len()];
+        system.multiply(&wanted, &mut found);
+        factor.solve_in_place(&system, &mut found);
+        let errors = wanted.iter().zip(&found).map(|(w, f)| (w - f).abs());
+        assert!(errors.fold(0.0, f64::max) < 1e-11);
+    }
+}
+
+#[test]
 fn nothing_is_stale_after_a_factorization_that_failed() {
     let mut system = tied(8);
     let mut factor = factorized(&system);
