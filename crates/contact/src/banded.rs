@@ -472,6 +472,31 @@ impl BandedFactor {
         });
     }
 
+    /// The diagonals of A⁻¹, one after the other: how far each unknown gives way to a force on it.
+    #[must_use]
+    pub fn inverse_diagonals(&self) -> Vec<f64> {
+        let layout = &self.layout;
+        let mut diagonals = vec![0.0; self.dofs()];
+        let of_diagonals = (GROUPS * LANES * layout.size).max(1);
+        let of_factors = (GROUPS * layout.entries()).max(1);
+        let tasks = diagonals.par_chunks_mut(of_diagonals);
+        let tasks = tasks.zip(self.entries.par_chunks(of_factors));
+        tasks.for_each(|(diagonals, factors)| {
+            let mut inverse = vec![Lanes::default(); layout.entries()];
+            let groups = diagonals.chunks_mut(LANES * layout.size);
+            for (factor, diagonals) in factors.chunks_exact(layout.entries()).zip(groups) {
+                dispatch(kernel::Invert {
+                    factor,
+                    bandwidth: layout.bandwidth,
+                    inverse: &mut inverse,
+                });
+                let rows = inverse.iter().step_by(layout.bandwidth + 1).copied();
+                layout.scatter(&rows.collect::<Vec<Lanes>>(), diagonals);
+            }
+        });
+        diagonals
+    }
+
     /// Number of matrices.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -165,3 +165,48 @@ impl Kernel for Multiply<'_> {
         }
     }
 }
+
+/// The entries of A⁻¹ in the band, from the last row up (Takahashi et al. 1973): A⁻¹ L is upper triangular, with the inverses of the
+/// diagonal of L on its own.
+pub(super) struct Invert<'a> {
+    pub(super) factor: &'a [Lanes],
+    pub(super) bandwidth: usize,
+    pub(super) inverse: &'a mut [Lanes],
+}
+
+impl Kernel for Invert<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        match self.bandwidth {
+            10 => invert(self.factor, 10, self.inverse),
+            bandwidth => invert(self.factor, bandwidth, self.inverse),
+        }
+    }
+}
+
+#[inline(always)]
+fn invert(factor: &[Lanes], bandwidth: usize, inverse: &mut [Lanes]) {
+    let width = bandwidth + 1;
+    let size = factor.len() / width;
+    for column in (0..size).rev() {
+        let below = column + 1..size.min(column + width);
+        let diagonal = factor[column * width];
+        for row in below.clone() {
+            let mut sum = Lanes::default();
+            for other in below.clone() {
+                let (high, low) = (row.max(other), row.min(other));
+                let entry = factor[other * width + (other - column)];
+                sum = sum + inverse[high * width + (high - low)] * entry;
+            }
+            inverse[row * width + (row - column)] = -(diagonal * sum);
+        }
+        let mut sum = diagonal;
+        for row in below {
+            let place = row * width + (row - column);
+            sum = sum - inverse[place] * factor[place];
+        }
+        inverse[column * width] = diagonal * sum;
+    }
+}

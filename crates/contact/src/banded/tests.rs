@@ -133,6 +133,24 @@ proptest! {
     }
 
     #[test]
+    fn the_diagonal_of_the_inverse_is_what_unit_vectors_give(shape in 0..SHAPES.len(), count in 1..6usize, seed in 0..1_000_000u64) {
+        let (vertices, is_closed) = SHAPES[shape];
+        let batch = random_batch(vertices, is_closed, count, seed);
+        let mut factor = BandedFactor::new(batch.layout().clone(), count);
+        factor.factorize(&batch).unwrap();
+        let diagonals = factor.inverse_diagonals();
+        let size = batch.layout().size();
+        for unknown in 0..size {
+            let mut unit = vec![0.0; count * size];
+            unit.iter_mut().skip(unknown).step_by(size).for_each(|entry| *entry = 1.0);
+            factor.solve_in_place(&mut unit);
+            for at in (unknown..count * size).step_by(size) {
+                prop_assert!((diagonals[at] - unit[at]).abs() < 1e-9 * unit[at], "{} {}", diagonals[at], unit[at]);
+            }
+        }
+    }
+
+    #[test]
     fn held_unknowns_are_isolated(shape in 0..SHAPES.len(), count in 1..6usize, seed in 0..1_000_000u64) {
         let (vertices, is_closed) = SHAPES[shape];
         let mut batch = random_batch(vertices, is_closed, count, seed);

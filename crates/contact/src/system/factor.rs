@@ -246,6 +246,15 @@ impl SystemFactor {
         self.precondition(rhs, true);
     }
 
+    /// The diagonal of the inverse of a body's own matrix, if it is a batch of rods.
+    #[must_use]
+    pub fn inverse_diagonal(&self, body: usize) -> Option<Vec<f64>> {
+        match self.factors.get(body)? {
+            BodyFactor::Blocks(_) => None,
+            BodyFactor::Rods(factor) => Some(factor.inverse_diagonals()),
+        }
+    }
+
     /// Room for the factors of another system like the one that these are of; the symbolic parts are shared.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! How hard it is to move a node: the diagonal W (Daviet 2020, 6.2.6, and what holds where that stalls).
 
-use crate::problem::NodalProblem;
+use crate::problem::{Contacts, NodalProblem};
 use crate::symmetric::eigenvalues;
 
 use glam::{DMat3, DVec3};
@@ -19,6 +19,10 @@ pub enum Weights {
         beta: f64,
     },
 }
+
+/// A node that touches a heavier one has at least this part of its weight: light nodes between heavy ones, such as hair under a band, would
+/// otherwise pass on their push in many sweeps.
+const SPREAD: f64 = 0.01;
 
 /// Nodes with a weight, ascending.
 #[derive(Clone, Debug, Default)]
@@ -44,10 +48,26 @@ impl WeightedNodes {
             places[*node as usize] = place as u32;
         }
         let weight = |node: &u32| weight_of(problem, weights, *node as usize);
-        Self {
+        let mut made = Self {
             weights: nodes.iter().map(weight).collect(),
             nodes,
             places,
+        };
+        if weights == Weights::Mobility {
+            made.spread(&problem.contacts);
+        }
+        made
+    }
+
+    fn spread(&mut self, contacts: &Contacts) {
+        let before = self.weights.clone();
+        for contact in 0..contacts.len() {
+            let places = contacts.stencil(contact).iter();
+            let places = places.map(|(node, _)| self.places[*node as usize] as usize);
+            let heaviest = places.clone().map(|at| before[at]).fold(0.0, f64::max);
+            for at in places {
+                self.weights[at] = self.weights[at].max(SPREAD * heaviest);
+            }
         }
     }
 
