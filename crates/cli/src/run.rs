@@ -166,6 +166,9 @@ fn tell(outcome: &Outcome, options: &RunOptions) {
             say(&format!("  probe {name}: {value}"));
         }
     }
+    if !matches!(outcome.ending, Ending::Stopped(_)) {
+        summary.facts.conclusions.iter().for_each(|text| say(text));
+    }
     say(&match outcome.ending {
         Ending::Stopped(_) => format!("go on: the same command with --resume ({folder})"),
         _ => format!("look at it: reefknot export {folder} --to vtk, then open it in ParaView"),

@@ -43,7 +43,7 @@ const HARDLY_CLOSER: f64 = 0.95;
 const FARTHEST: f64 = 100.0;
 
 /// How far from where it is expected a point may end before its surroundings are searched again, relative to how far it is expected to move.
-const ASTRAY: f64 = 1.0;
+const ASTRAY: f64 = 0.25;
 
 /// The tree, which is kept from step to step. Nothing in it changes an answer.
 #[derive(Debug, Default)]
@@ -88,7 +88,6 @@ pub(crate) struct Detection<'a> {
     tree: Tree<3, MOVING>,
     lists: CandidateLists<3>,
     reach: Vec<f64>,
-    range: f64,
 }
 
 /// Where the points of everything that can touch are in a state, at a time.
@@ -144,17 +143,16 @@ impl<'a> Detection<'a> {
             to.clone_from(&start);
         }
         // Bodies at rest begin to fall, and contacts push: without room for that, everything would be searched again.
-        let range = touch.thickest(model);
-        let least = range + model.gravity.length() * span.h * span.h;
+        let fall = model.gravity.length() * span.h * span.h;
         let ways = start.iter().zip(&to).map(|(from, to)| from.distance(*to));
-        let room: Vec<f64> = ways.map(|way| least + ASTRAY * way).collect();
+        let room = ways.zip(&touch.skin);
+        let room: Vec<f64> = room
+            .map(|(way, skin)| 2.0 * skin + fall + ASTRAY * way)
+            .collect();
         let widest = model.contact.pairs.iter().filter_map(|pair| pair.thickness);
         let extra = widest.fold(0.0, f64::max);
-        let reach: Vec<f64> = touch
-            .half_thickness
-            .iter()
-            .map(|half| half + 0.5 * (range + extra))
-            .collect();
+        let halves = touch.half_thickness.iter().zip(&touch.skin);
+        let reach: Vec<f64> = halves.map(|(half, skin)| half + skin + extra).collect();
         let motion = Motion {
             from: &start,
             to: &to,
@@ -185,7 +183,6 @@ impl<'a> Detection<'a> {
             tree,
             lists,
             reach,
-            range,
             from: start,
         }
     }
@@ -234,7 +231,7 @@ impl<'a> Detection<'a> {
             .map(|contact| self.touching(contact))
             .collect();
         for (number, standing) in self.standing.iter().enumerate() {
-            touching.extend(standing.contacts(self, number as u32, self.range));
+            touching.extend(standing.contacts(self, number as u32));
         }
         touching
     }
@@ -256,8 +253,13 @@ impl<'a> Detection<'a> {
     }
 
     /// Everything that comes closer than a part of its thickness while the points go from the start to `to`, by ascending id. A pair that starts
-    /// closer must keep a part of that.
-    pub(crate) fn impacts(&mut self, to: &[DVec3], part: f64) -> Vec<Touching> {
+    /// closer must keep a part of that. If points are marked, only pairs with one of them.
+    pub(crate) fn impacts(
+        &mut self,
+        to: &[DVec3],
+        part: f64,
+        marked: Option<&[bool]>,
+    ) -> Vec<Touching> {
         let motion = Motion {
             from: &self.from,
             to,
@@ -269,12 +271,13 @@ impl<'a> Detection<'a> {
             self.lists
                 .search_again(&mut self.tree, features, &motion, &leaving);
         }
+        let some = marked.map(|marked| self.lists.candidates().with(features, marked));
         let found = impacts(
             features,
-            self.lists.candidates(),
+            some.as_ref().unwrap_or(self.lists.candidates()),
             &self.from,
             to,
-            |points, second| self.separation(&points, second, part),
+            |points, _| self.separation(&points, part),
         );
         let mut touching = Vec::new();
         let points = found.point_triangle.iter().map(|found| (found, false));
@@ -282,7 +285,7 @@ impl<'a> Detection<'a> {
             touching.extend(self.impact(found, is_edges, to, part));
         }
         for (number, standing) in self.standing.iter().enumerate() {
-            touching.extend(standing.impacts(self, number as u32, to, part));
+            touching.extend(standing.impacts(self, number as u32, to, (part, marked)));
         }
         touching.sort_by(|one, other| one.id.cmp(&other.id).then(one.time.total_cmp(&other.time)));
         touching.dedup_by_key(|touching| touching.id);
@@ -290,23 +293,21 @@ impl<'a> Detection<'a> {
     }
 
     /// The distance that two features must keep.
-    fn separation(&self, points: &[u32; 4], second: usize, part: f64) -> f64 {
+    #[inline]
+    fn separation(&self, points: &[u32; 4], part: f64) -> f64 {
+        // All points of an object are as thick.
+        let [one, other] = [points[0], points[3]].map(|point| point as usize);
         let touch = self.touch;
-        let most = |points: &[u32], of: &[f64]| {
-            let values = points.iter().map(|point| of[*point as usize]);
-            values.fold(0.0, f64::max)
-        };
-        let sides = [&points[..second], &points[second..]];
-        let core: f64 = sides.iter().map(|side| most(side, &touch.core)).sum();
-        let skin: f64 = sides.iter().map(|side| most(side, &touch.skin)).sum();
+        let core = touch.core[one] + touch.core[other];
+        let skin = touch.skin[one] + touch.skin[other];
         core + part * (skin + self.extra(points)).max(0.0)
     }
 
     /// The distance that a pair must keep at the end of a step; of one that starts closer, a part of that.
     pub(crate) fn least_distance(&self, pair: [u32; 2], is_edges: bool, part: f64) -> f64 {
-        let (points, second) = points_of(&self.touch.features, pair, is_edges);
-        let core = self.separation(&points, second, 0.0);
-        let wanted = self.separation(&points, second, part);
+        let (points, _) = points_of(&self.touch.features, pair, is_edges);
+        let core = self.separation(&points, 0.0);
+        let wanted = self.separation(&points, part);
         let start = points.map(|point| self.from[point as usize]);
         let closest = if is_edges { edge_edge } else { point_triangle };
         let start = closest(start).distance;
@@ -361,8 +362,8 @@ impl<'a> Detection<'a> {
         let closest = if is_edges { edge_edge } else { point_triangle };
         let mut impact = found.impact;
         let near = closest(from);
-        let wanted = self.separation(&points, second, part);
-        let core = self.separation(&points, second, 0.0);
+        let wanted = self.separation(&points, part);
+        let core = self.separation(&points, 0.0);
         if near.distance <= wanted && near.distance > core {
             let search = if is_edges {
                 ccd::edge_edge
@@ -414,7 +415,8 @@ impl<'a> Detection<'a> {
     fn with_settings<T>(&self, call: impl Fn(&Settings) -> T) -> T {
         let extra = |one: u32, other: u32| self.touch.extra(self.model, one, other);
         call(&Settings {
-            range: self.range,
+            range: 0.0,
+            ranges: &self.touch.skin,
             half_thickness: &self.touch.half_thickness,
             extra: match self.model.contact.pairs.is_empty() {
                 true => None,

@@ -192,11 +192,26 @@ pub(crate) fn relative(
     stencil.iter().fold(drift, add)
 }
 
-/// The contacts of a problem, in the order given.
-pub(crate) fn contacts_of(posed: &[Posed]) -> Contacts {
+/// The contacts of a problem, in the order given. What nodes do that are held is no question of the problem: it is known, as what colliders do.
+pub(crate) fn contacts_of(step: &Problem<'_>, posed: &[Posed]) -> Contacts {
+    let unknowns = &step.model.unknowns;
+    let mut rates = vec![0.0; unknowns.count];
+    for (dof, rate) in step.told() {
+        rates[dof] = rate;
+    }
+    let is_free = |node: u32| {
+        let offset = unknowns.node_offset[node as usize];
+        step.held.is_held[offset..offset + 3].contains(&false)
+    };
     let mut contacts = Contacts::new();
     for posed in posed {
-        contacts.push(posed.contact, posed.stencil.iter().copied());
+        let mut contact = posed.contact;
+        let held = posed.stencil.iter().filter(|(node, _)| !is_free(*node));
+        for (node, weight) in held {
+            contact.kinematic += unknowns.at_node(&rates, *node as usize) * *weight;
+        }
+        let free = posed.stencil.iter().filter(|(node, _)| is_free(*node));
+        contacts.push(contact, free.copied());
     }
     contacts
 }

@@ -236,6 +236,9 @@ pub struct SummaryFacts {
     pub start_energy: Energies,
     /// Probes by name.
     pub probes: Json,
+    /// What the scene concludes from them; not there if it does not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<String>,
     /// Fingerprint of the last state.
     pub state_hash: String,
 }

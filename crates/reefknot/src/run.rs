@@ -561,7 +561,10 @@ impl ActiveRun<'_> {
     fn summary(&self, state: &State) -> Summary {
         let model = self.model;
         let method = &self.scene.tables.method;
+        let probes = self.probes.summary();
+        let conclusions = model.conclusions.iter();
         let facts = SummaryFacts {
+            conclusions: conclusions.filter_map(|it| it.of(&probes)).collect(),
             scene: self.name.clone(),
             version: self.options.build.version.clone(),
             isa: self.origin.isa.clone(),
@@ -577,7 +580,7 @@ impl ActiveRun<'_> {
             dofs: model.unknowns.count,
             elements: model.elements(),
             start_energy: crate::certify::energies(model, &model.start),
-            probes: self.probes.summary(),
+            probes,
             state_hash: state.hash(),
         };
         Summary::new(facts, &self.statistics)

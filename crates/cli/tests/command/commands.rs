@@ -37,7 +37,7 @@ fn the_schema_has_every_table_of_every_shipped_scene() {
         let keys = top.lines().filter_map(|line| line.split_once(" = "));
         let tables = tables
             .split("\n[")
-            .filter_map(|table| table.split_once(['.', ']']));
+            .filter_map(|table| table.trim_start_matches('[').split_once(['.', ']']));
         for (key, _) in keys.chain(tables) {
             assert!(properties.contains_key(key), "{name}: {key}");
         }

@@ -129,7 +129,7 @@ material = "stuff"
 scale = [1, 2, 1]
 angular_velocity = [0, 0, "1 rad/s"]
 copies = { scatter = { count = 3, min = [0, 0, 0], max = [3, 3, 3], apart = "50 cm", turned = false, seed = 9 } }
-contact = { friction = 0.5, thickness = "2 mm", restitution = 0.1, cohesion = "1 mN", compliance = 1e-6 }
+contact = { group = "sheets", friction = 0.5, thickness = "2 mm", restitution = 0.1, cohesion = "1 mN", compliance = 1e-6 }
 [object.disc]
 kind = "cloth-disc"
 radius = "10 cm"
@@ -209,6 +209,7 @@ material = "stuff"
 [object.hair]
 kind = "groom"
 on = "cone"
+at = { side = { point = [0, 0, -0.01], normal = [0, 0, 1] } }
 density = "500 1/m^2"
 length = "5 cm"
 length_variation = 0.1
@@ -319,7 +320,7 @@ friction = 0.4
 restitution = 0.2
 cohesion = 0
 compliance = 0
-pairs = [{ between = ["box", "cone"], friction = 0.3, thickness = "1 mm", restitution = 0, cohesion = "1 mN", compliance = 0 }]
+pairs = [{ between = ["box", "box"], touch = false }, { between = ["box", "cone"], touch = true, friction = 0.3, thickness = "1 mm", restitution = 0, cohesion = "1 mN", compliance = 0 }]
 "#;
 
 /// What is computed in other ways than by default: methods, laws, holds, motions and measurements, on little of each kind.
@@ -372,6 +373,7 @@ radius = ["2 mm", "1 mm"]
 natural_curvature = ["3 1/m", 0]
 natural_twist = "2 rad/m"
 start_twist = "1 turn"
+start_stretch = 1.2
 material = "rubber"
 [object.band]
 kind = "rod-ring"

@@ -11,9 +11,10 @@ use super::{Builder, Parts};
 use crate::generate::groom::{self, Roots, Style};
 use crate::generate::shape::Shape;
 use crate::mesh::diagnose::Use;
-use crate::model::{Exact, Kind, Object, Rooted};
+use crate::model::{Exact, Kind, Movement, Object, Rooted};
 use crate::motion::Pose;
-use crate::scene::tables::Groom;
+use crate::scene::tables::{Groom, Selection};
+use crate::scene::values::Placed;
 
 impl Builder<'_> {
     /// A groom on one of the objects that are built already.
@@ -38,9 +39,10 @@ impl Builder<'_> {
             &material.place,
         );
         let rods = self.noted(rods)?;
-        let linear_density = rods.material.linear_density;
+        let linear_density = rods.material.linear_density / rods.start_stretch;
         let host_object = built[host].as_ref()?;
         let grown = self.grown(item, table, &style, host_object)?;
+        let is_told = matches!(host_object.movement, Movement::Scripted(_));
         self.refuse_size(&grown.mesh, &who, &item.place)?;
         let smallest = smallest_length(&grown.mesh, Use::Rods);
         self.refuse_far(&grown.mesh, smallest, &who, &item.place)?;
@@ -59,6 +61,7 @@ impl Builder<'_> {
             whole: &grown.mesh,
             places: &places,
             place: &table.vertices.place,
+            holds_roots: is_told,
         };
         let movement = self.simulate(&simulated, parts)?;
         Some(Object {
@@ -86,9 +89,17 @@ impl Builder<'_> {
         host: &Object,
     ) -> Option<groom::Groom> {
         let who = format!("object.{}", item.name);
+        let chosen = match &table.at {
+            Some(at) => self.chosen_triangles(at, host, &who)?,
+            None => (0..host.mesh.triangles.len() as u32).collect(),
+        };
+        let triangles = chosen.iter();
+        let triangles: Vec<[u32; 3]> = triangles
+            .map(|triangle| host.mesh.triangles[*triangle as usize])
+            .collect();
         let skin = groom::Surface {
             points: &host.mesh.points,
-            triangles: &host.mesh.triangles,
+            triangles: &triangles,
         };
         let area: f64 = crate::mesh::surface::areas(skin.points, skin.triangles)
             .iter()
@@ -115,10 +126,34 @@ impl Builder<'_> {
             }
         };
         self.vertices += grown.mesh.points.len();
+        for root in &mut grown.roots {
+            root.triangle = chosen[root.triangle as usize];
+        }
         if let Kind::Collider(Some(exact)) | Kind::Rigid(Some(exact), _) = &host.kind {
             lift_to(exact, host, &mut grown);
         }
         Some(grown)
+    }
+
+    /// The triangles of an object all of whose vertices are chosen.
+    fn chosen_triangles(
+        &mut self,
+        at: &Placed<Selection>,
+        host: &Object,
+        who: &str,
+    ) -> Option<Vec<u32>> {
+        let vertices = self.selected(at, host, who)?;
+        let is_chosen = |corner: &u32| vertices.binary_search(corner).is_ok();
+        let triangles = host.mesh.triangles.iter().zip(0..);
+        let chosen = triangles.filter(|(corners, _)| corners.iter().all(is_chosen));
+        let chosen: Vec<u32> = chosen.map(|(_, triangle)| triangle).collect();
+        if chosen.is_empty() {
+            let message = format!("`{who}` has no triangle of `{}` to grow on", host.name);
+            let advice = "choose all three vertices of some triangles";
+            self.problem(&at.place, message, advice);
+            return None;
+        }
+        Some(chosen)
     }
 
     /// The index of the object or collider that a groom grows on.

@@ -84,7 +84,8 @@ impl<'a> Builder<'a> {
             }
             kind => match (rod_section(kind), mesh.tetrahedra.is_empty()) {
                 (Some(section), _) => rods(section, table, name, at).map(|rods| {
-                    let mass = rods.material.linear_density * curve_length(mesh);
+                    let density = rods.material.linear_density / rods.start_stretch;
+                    let mass = density * curve_length(mesh);
                     (Kind::Rods(rods), mass)
                 }),
                 (None, true) => material::shell(table, name, at).map(|shell| {
@@ -191,6 +192,7 @@ pub(super) fn rods(
             .map(|both| both.map(|value| value.0)),
         natural_twist: section.natural_twist.map(|twist| twist.0),
         start_twist: section.start_twist.0,
+        start_stretch: section.start_stretch,
         quasi_static_twist: section.quasi_static_twist,
         edges: Vec::new(),
         directors: Vec::new(),

@@ -2,6 +2,7 @@
 //! place.
 
 mod clamp;
+mod contact;
 mod director;
 mod elements;
 mod generated;
@@ -25,10 +26,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::energy::wind::{Air, Wind};
 use crate::io::input::Files;
-use crate::model::contact::{ContactModel, PairOverride, Pairing};
 use crate::model::touch::Touch;
 use crate::model::{Body, Clamp, Model, Object, Unknowns};
-use crate::probe::{self, Probe};
+use crate::probe::{self, Conclusion, Probe};
 use crate::scene::Scene;
 use crate::scene::problem::{Place, Problem, Problems};
 use crate::scene::tables::{self, Solver};
@@ -193,6 +193,7 @@ impl<'a> Builder<'a> {
             gravity: DVec3::from_array(self.tables.gravity.map(|component| component.0)),
             wind: wind?,
             probes: Vec::new(),
+            conclusions: Vec::new(),
             clock,
             method: self.tables.method.clone(),
             inputs: inputs.files,
@@ -207,6 +208,12 @@ impl<'a> Builder<'a> {
             .map(|item| probe::build(item, &model, self))
             .collect();
         model.probes = probes.into_iter().collect::<Option<Vec<Probe>>>()?;
+        let names: Vec<&str> = self.tables.probe.names().collect();
+        let conclusions = self.tables.conclusions.iter().flatten();
+        let conclusions: Vec<Option<Conclusion>> = conclusions
+            .map(|table| probe::build_conclusion(table, &names, self))
+            .collect();
+        model.conclusions = conclusions.into_iter().collect::<Option<_>>()?;
         Some(model)
     }
 
@@ -222,50 +229,6 @@ impl<'a> Builder<'a> {
             }
         }
         result
-    }
-
-    /// What holds where things touch.
-    fn contact(&mut self, objects: &[Object]) -> Option<ContactModel> {
-        let table = &self.tables.contact;
-        let names: Vec<&str> = objects.iter().map(|object| object.name.as_str()).collect();
-        let mut pairs: Vec<PairOverride> = Vec::new();
-        let mut complete = true;
-        for pair in table.pairs.iter().flatten() {
-            let found = [0, 1].map(|i| self.find("object or collider", &pair.between[i], &names));
-            let [Some(one), Some(other)] = found else {
-                complete = false;
-                continue;
-            };
-            let objects = [one.min(other), one.max(other)];
-            if pairs.iter().any(|known| known.objects == objects) {
-                let message = format!(
-                    "the pair of `{}` and `{}` is there twice",
-                    names[one], names[other]
-                );
-                self.problem(&pair.between[0].place, message, "join the two entries");
-                complete = false;
-            }
-            pairs.push(PairOverride {
-                objects,
-                friction: pair.friction,
-                thickness: pair.thickness.map(|length| length.0),
-                restitution: pair.restitution,
-                cohesion: pair.cohesion.map(|force| force.0),
-                compliance: pair.compliance.map(|compliance| compliance.0),
-            });
-        }
-        complete.then_some(ContactModel {
-            default: Pairing {
-                friction: table.friction,
-                thickness: 0.0,
-                restitution: table.restitution,
-                cohesion: table.cohesion.0,
-                compliance: table.compliance.0,
-            },
-            pairs,
-            level: table.level,
-            recovery: table.recovery.0,
-        })
     }
 
     fn clock(&mut self) -> Option<Clock> {

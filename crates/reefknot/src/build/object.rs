@@ -97,6 +97,7 @@ impl<'a> Builder<'a> {
                     whole: &whole,
                     places: &places,
                     place: &place,
+                    holds_roots: false,
                 };
                 Some(self.simulate(&simulated, parts)?)
             }

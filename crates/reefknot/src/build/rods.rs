@@ -154,7 +154,8 @@ impl RodAtStart {
             .edges()
             .map(|[a, b]| mesh.points[b as usize] - mesh.points[a as usize]);
         let sides: Vec<DVec3> = sides.collect();
-        let lengths: Vec<f64> = sides.iter().map(|side| side.length()).collect();
+        let lengths = sides.iter().map(|side| side.length() / rods.start_stretch);
+        let lengths: Vec<f64> = lengths.collect();
         let tangents: Vec<DVec3> = sides.iter().map(|side| side.normalize_or_zero()).collect();
         let count = sides.len();
         // Both are spread evenly over the joints: a closed rod has as many as edges. There the section comes back to itself

@@ -36,6 +36,8 @@ pub(super) struct Simulated<'a> {
     pub(super) places: &'a Places,
     /// Where problems of its mesh are noted.
     pub(super) place: &'a Place,
+    /// Whether the first edges of its rods are held from the start, by something that they grow on and that is told how to move.
+    pub(super) holds_roots: bool,
 }
 
 impl Builder<'_> {
@@ -229,8 +231,7 @@ impl Builder<'_> {
         rods: &Rods,
         parts: &mut Parts,
     ) -> Option<Movement> {
-        let is_rooted = matches!(object.item.value.kind, ObjectKind::Groom(_));
-        let bodies = rod_bodies(object.whole, rods, is_rooted);
+        let bodies = rod_bodies(object.whole, rods, object.holds_roots);
         let mut bodies = self.buildable(object, bodies)?;
         let first = parts.positions.len();
         let first_edge = parts.twists.len();

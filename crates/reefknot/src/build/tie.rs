@@ -4,10 +4,45 @@ use glam::DVec3;
 
 use super::Builder;
 use crate::mesh::nearest::Nearest;
-use crate::model::{Object, Tie};
+use crate::model::{Kind, Movement, Object, Tie};
 use crate::scene::tables;
 use crate::scene::values::NamedItem;
 use crate::units::short_number;
+
+/// What holds the roots of rods on something simulated, which feels them: springs as stiff as the first edges, from the first vertex to the
+/// place that it grows on, and from the second to the corners about that place, which give it a direction.
+fn roots(index: usize, object: &Object, objects: &[Object]) -> Vec<Tie> {
+    let (Some(rooted), Kind::Rods(rods)) = (&object.rooted, &object.kind) else {
+        return Vec::new();
+    };
+    let host = &objects[rooted.host];
+    if matches!(host.movement, Movement::Scripted(_)) {
+        return Vec::new();
+    }
+    let mut ties = Vec::new();
+    for (curve, root) in object.mesh.curves.iter().zip(&rooted.roots) {
+        let [first, second] = [curve.first, curve.first + 1];
+        let [base, next] = [first, second].map(|vertex| object.mesh.points[vertex as usize]);
+        let corners = host.mesh.triangles[root.triangle as usize];
+        let mut tie = |vertex: u32, to: Vec<(u32, f64)>, length: f64| {
+            ties.push(Tie {
+                name: object.name.clone(),
+                from: (index, vertex),
+                to: (rooted.host, to),
+                stiffness: rods.material.axial / base.distance(next),
+                length: [length; 2],
+                close: 0.0,
+                release: f64::INFINITY,
+            });
+        };
+        tie(first, corners.into_iter().zip(root.weights).collect(), 0.0);
+        for corner in corners {
+            let place = host.mesh.points[corner as usize];
+            tie(second, vec![(corner, 1.0)], next.distance(place));
+        }
+    }
+    ties
+}
 
 impl Builder<'_> {
     pub(super) fn ties(&mut self, objects: &[Object]) -> Option<Vec<Tie>> {
@@ -23,6 +58,9 @@ impl Builder<'_> {
             let stitched = self.stitch(item, objects);
             complete &= stitched.is_some();
             ties.extend(stitched.unwrap_or_default());
+        }
+        for (index, object) in objects.iter().enumerate() {
+            ties.extend(roots(index, object, objects));
         }
         complete.then_some(ties)
     }

@@ -4,6 +4,7 @@ use glam::DVec3;
 
 use crate::collide::certify::{Kind, Offence, certify, certify_shape};
 use crate::collide::convex::closest;
+use crate::collide::features::Primitive;
 use crate::collide::pair::Feature;
 use crate::detect::{Detection, GUARD, Standing, points_of};
 use crate::energy::linearize::Problem;
@@ -199,7 +200,7 @@ fn beside_shape(
             .collect::<Vec<_>>()
     });
     let shape = &standing.collider.shape;
-    // What cannot move is not looked at: it is put out of reach.
+    // What cannot move need not keep away.
     let is_movable = |point: u32| detection.is_movable[point as usize];
     let apart = apart_at_start(touch, standing, &from);
     let guard = |point: u32| {
@@ -212,12 +213,13 @@ fn beside_shape(
         }
     };
     let core = |point: u32| touch.core[point as usize];
-    let report = certify_shape(&touch.features, shape, &from, &to, core, guard);
-    let offends = |corners: &[u32; 3]| corners.iter().any(|corner| is_movable(*corner));
-    let first = report
-        .offenders
-        .iter()
-        .find(|offender| offends(&offender.feature));
+    let is_tested = |primitive: &Primitive| {
+        touch.meets(problem.model, primitive.part, standing.collider)
+            && detection.moves(&primitive.points)
+    };
+    let along = [&from[..], &to];
+    let report = certify_shape(&touch.features, shape, along, core, guard, is_tested);
+    let first = report.offenders.first();
     let name = &problem.model.objects[standing.collider.object].name;
     match first {
         None => (0, None),

@@ -2,6 +2,7 @@
 //! intersections.
 
 use crate::collide::certify::{certify_shape, crossings};
+use crate::collide::features::Primitive;
 use crate::collide::pair::Feature;
 use crate::detect::{points_at, pose_at};
 use crate::model::Model;
@@ -63,18 +64,21 @@ fn inside_shape(
     let back = pose_at(model, collider, 0.0).inverse();
     let local: Vec<glam::DVec3> = points.iter().map(|point| back.apply(*point)).collect();
     let core = |point: u32| touch.core[point as usize];
+    let is_tested = |primitive: &Primitive| {
+        touch.meets(model, primitive.part, collider)
+            && primitive.points.iter().any(|point| is_movable(*point))
+    };
     let report = certify_shape(
         &touch.features,
         &collider.shape,
-        &local,
-        &local,
+        [&local, &local],
         core,
         |_| 0.0,
+        is_tested,
     );
     let name = &model.objects[collider.object].name;
     let offenders = report.offenders.iter();
     let mut sentences: Vec<String> = offenders
-        .filter(|offender| offender.feature.iter().any(|point| is_movable(*point)))
         .map(|offender| {
             let point = offender.feature[0];
             let (one, at) = touch.name(model, Feature::Point(point));

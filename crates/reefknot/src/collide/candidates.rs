@@ -109,6 +109,24 @@ impl<const K: usize> CandidateLists<K> {
 }
 
 impl Candidates {
+    /// Those pairs that have one of the points that are marked.
+    #[must_use]
+    pub fn with(&self, features: &Features, marked: &[bool]) -> Candidates {
+        let is_marked = |point: &u32| marked[*point as usize];
+        let of_point = |[point, triangle]: [u32; 2]| {
+            let corners = &features.triangles[triangle as usize];
+            is_marked(&point) || corners.iter().any(is_marked)
+        };
+        let of_edges = |pair: [u32; 2]| {
+            let ends = pair.map(|edge| features.edges[edge as usize]);
+            ends.as_flattened().iter().any(is_marked)
+        };
+        Candidates {
+            point_triangle: kept(&self.point_triangle, of_point),
+            edge_edge: kept(&self.edge_edge, of_edges),
+        }
+    }
+
     /// How many pairs there are.
     fn len(&self) -> usize {
         self.point_triangle.len() + self.edge_edge.len()
@@ -119,6 +137,15 @@ impl Candidates {
         add(&mut self.point_triangle, &other.point_triangle);
         add(&mut self.edge_edge, &other.edge_edge);
     }
+}
+
+/// Those of some pairs that a condition holds for, in order.
+fn kept(pairs: &[[u32; 2]], is_kept: impl Fn([u32; 2]) -> bool + Sync) -> Vec<[u32; 2]> {
+    let chunks = pairs.par_chunks(CHUNK).map(|pairs| {
+        let kept = pairs.iter().copied().filter(|pair| is_kept(*pair));
+        kept.collect::<Vec<[u32; 2]>>()
+    });
+    chunks.collect::<Vec<_>>().concat()
 }
 
 /// Adds to a sorted list what another has and it has not, without a copy of the list.

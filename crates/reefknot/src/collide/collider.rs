@@ -32,6 +32,8 @@ const CHUNK: usize = 256;
 pub struct Settings<'a> {
     /// Contacts with a gap up to this are wanted (m).
     pub range: f64,
+    /// What each point adds to that (m), the largest of a feature; nothing if there are none.
+    pub ranges: &'a [f64],
     /// Half the thickness of the surface at each point (m).
     pub half_thickness: &'a [f64],
     /// Thickness that the collider adds (m).
@@ -128,7 +130,7 @@ impl Scene<'_> {
         let longest = sides.into_iter().fold(0.0, f64::max);
         let thickest = ids.map(|point| self.half_thickness(point));
         let thickest = thickest.into_iter().fold(0.0, f64::max);
-        let range = self.settings.range + thickest + self.settings.skin.max(0.0);
+        let range = self.range(ids) + thickest + self.settings.skin.max(0.0);
         if nearest - longest / 3.0_f64.sqrt() > range {
             return None;
         }
@@ -143,6 +145,12 @@ impl Scene<'_> {
             Feature::Collider(_) => return None,
         };
         list[at as usize].as_ref()
+    }
+
+    /// Up to which gap a feature counts (m).
+    fn range(&self, ids: [u32; 3]) -> f64 {
+        let own = ids.map(|point| self.settings.ranges.get(point as usize).copied());
+        self.settings.range + own.into_iter().flatten().fold(0.0, f64::max)
     }
 
     fn half_thickness(&self, point: u32) -> f64 {
@@ -170,7 +178,7 @@ impl Scene<'_> {
             .map(|(&point, weight)| weight * self.half_thickness(point))
             .sum();
         let gap = distance - own - self.settings.skin.max(0.0);
-        let is_in_range = gap <= self.settings.range;
+        let is_in_range = gap <= self.range(ids);
         let value = |other: Feature| self.of(other).map(|reach| reach.signed.distance);
         let is_inside = || {
             let mut border = feature.border(self.features).filter_map(value);

@@ -91,6 +91,10 @@ pub struct Features {
     /// Points that count as one with a point, such as the corners about the root of a hair; empty lists for most.
     joined: Lists,
     has_joined: bool,
+    /// Which family each part is of; all of one if there are none.
+    families: Vec<u32>,
+    /// Pairs of families that do not meet, the smaller first, sorted.
+    apart: Vec<[u32; 2]>,
 }
 
 impl Features {
@@ -137,6 +141,8 @@ impl Features {
                 points,
                 joined.iter().flat_map(|&[a, b]| [[a, b], [b, a]]).collect(),
             ),
+            families: Vec::new(),
+            apart: Vec::new(),
             has_joined: !joined.is_empty(),
             primitives: Vec::new(),
             part_of,
@@ -181,6 +187,33 @@ impl Features {
             .collect()
     }
 
+    /// Gives every part a family, and lets some pairs of families (or one with itself) pass through each other.
+    #[must_use]
+    pub fn keeping_apart(mut self, families: Vec<u32>, mut apart: Vec<[u32; 2]>) -> Features {
+        for [one, other] in &mut apart {
+            (*one, *other) = ((*one).min(*other), (*one).max(*other));
+        }
+        apart.sort_unstable();
+        apart.dedup();
+        self.families = families;
+        self.apart = apart;
+        self
+    }
+
+    /// Whether all parts meet each other and themselves.
+    pub(super) fn all_meet(&self) -> bool {
+        let mut parts = self.parts.iter();
+        self.apart.is_empty() && parts.all(|part| part.is_free && part.meets_itself)
+    }
+
+    fn are_kept_apart(&self, a: u32, b: u32) -> bool {
+        let [one, other] = [a, b].map(|part| self.families.get(part as usize).copied());
+        let [one, other] = [one, other].map(|family| family.unwrap_or(0));
+        self.apart
+            .binary_search(&[one.min(other), one.max(other)])
+            .is_ok()
+    }
+
     /// Whether any points that are not one count as one.
     #[inline]
     pub(super) fn has_joined(&self) -> bool {
@@ -199,6 +232,9 @@ impl Features {
     #[must_use]
     pub fn may_meet(&self, a: u32, b: u32) -> bool {
         let (one, other) = (self.parts[a as usize], self.parts[b as usize]);
+        if !self.apart.is_empty() && self.are_kept_apart(a, b) {
+            return false;
+        }
         if a == b {
             one.meets_itself
         } else {

@@ -185,11 +185,10 @@ impl<const K: usize, const T: usize> Kernel for Descent<'_, '_, K, T> {
 
 impl<'a, const K: usize, const T: usize> Search<'a, K, T> {
     fn new(tree: &'a Tree<K, T>, features: &'a Features) -> Self {
-        let mut parts = features.parts.iter();
         Self {
             tree,
             features,
-            all_meet: parts.all(|part| part.is_free && part.meets_itself),
+            all_meet: features.all_meet(),
             has_joined: features.has_joined(),
             open: Vec::new(),
             hits: Hits::NONE,

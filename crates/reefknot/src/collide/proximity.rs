@@ -41,6 +41,8 @@ pub type Extra<'a> = &'a (dyn Fn(u32, u32) -> f64 + Sync);
 pub struct Settings<'a> {
     /// Contacts with a gap up to this are wanted (m).
     pub range: f64,
+    /// What each point adds to that, of each side the largest (m); nothing if there are none.
+    pub ranges: &'a [f64],
     /// Half the thickness of the surface at each point: the radius of a rod, half that of cloth (m).
     pub half_thickness: &'a [f64],
     /// Thickness to add between two parts.
@@ -205,7 +207,7 @@ impl State<'_> {
     fn is_in_range(&self, near: &Near) -> bool {
         let half = near.points.map(|point| self.half_thickness(point));
         let thickest = half.into_iter().fold(0.0, f64::max);
-        let reach = self.settings.range + 2.0 * thickest + self.extra(near);
+        let reach = self.range(near) + 2.0 * thickest + self.extra(near);
         let places = near
             .points
             .map(|point| self.placed.positions[point as usize]);
@@ -217,7 +219,7 @@ impl State<'_> {
         let near = self.placed.near(pair);
         let gap = near.closest.distance - self.thickness(pair, &near);
         let is_contact =
-            gap <= self.settings.range && self.placed.is_minimum(pair, &near, self.settings.slope);
+            gap <= self.range(&near) && self.placed.is_minimum(pair, &near, self.settings.slope);
         is_contact.then(|| Contact {
             id: pair.id(),
             points: near.points,
@@ -226,6 +228,21 @@ impl State<'_> {
             distance: near.closest.distance,
             gap,
         })
+    }
+
+    /// Up to which gap a pair counts (m).
+    fn range(&self, near: &Near) -> f64 {
+        let Settings { range, ranges, .. } = self.settings;
+        if ranges.is_empty() {
+            return range;
+        }
+        let side = |is_first: bool| {
+            let terms = near.points.iter().zip(near.closest.weights);
+            let side = terms.filter(|(_, weight)| (*weight > 0.0) == is_first);
+            let own = side.map(|(point, _)| ranges[*point as usize]);
+            own.fold(0.0, f64::max)
+        };
+        range + side(true) + side(false) + self.extra(near).max(0.0)
     }
 
     fn half_thickness(&self, point: u32) -> f64 {

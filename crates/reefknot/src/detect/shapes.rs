@@ -6,7 +6,6 @@ use rayon::prelude::*;
 use super::{Detection, Touching, kept};
 use crate::collide::collider::{self, Settings};
 use crate::collide::convex::{closest, first_contact, signed};
-use crate::collide::features::Features;
 use crate::collide::pair::{Feature, Pair};
 use crate::model::touch::ExactCollider;
 use crate::model::{Model, Movement};
@@ -53,9 +52,11 @@ impl<'a> Standing<'a> {
         self.poses[1].apply(self.poses[0].inverse().apply(place)) - place
     }
 
-    /// The parts of which something may come within `range` of its thickness on the way from the start to `end`: by a ball about all of it, since the
+    /// The parts of which something may come within `times` its thickness on the way from the start to `end`: by a ball about all of it, since the
     /// distance changes by no more than the way.
-    fn near(&self, features: &Features, end: &[DVec3], range: f64) -> Vec<bool> {
+    fn near(&self, detection: &Detection<'_>, end: &[DVec3], times: f64) -> Vec<bool> {
+        let (model, touch) = (detection.model, detection.touch);
+        let features = &touch.features;
         let nothing = (DVec3::INFINITY, DVec3::NEG_INFINITY, 0.0_f64);
         let mut bounds = vec![nothing; features.parts.len()];
         for (point, part) in features.part_of.iter().enumerate() {
@@ -67,11 +68,11 @@ impl<'a> Standing<'a> {
         }
         let is_near = |(part, (low, high, thickest)): (usize, &(DVec3, DVec3, f64))| {
             let middle = 0.5 * (*low + *high);
-            let radius = 0.5 * (*high - *low).length() + thickest + range;
+            let radius = 0.5 * (*high - *low).length() + times * thickest;
             let distance = self.collider.shape.distance(middle);
             // Also what is no number is looked at.
             let is_far = distance.is_some_and(|distance| distance > radius);
-            features.parts[part].is_free && !is_far
+            !is_far && touch.meets(model, part as u32, self.collider)
         };
         bounds.iter().enumerate().map(is_near).collect()
     }
@@ -86,20 +87,19 @@ impl<'a> Standing<'a> {
         Some(reach.signed.distance)
     }
 
-    /// The contacts at the start.
-    pub(super) fn contacts(
-        &self,
-        detection: &Detection<'_>,
-        number: u32,
-        range: f64,
-    ) -> Vec<Touching> {
-        let features = &detection.touch.features;
-        let near = self.near(features, &self.start, range);
+    /// The contacts at the start: all within a thickness.
+    pub(super) fn contacts(&self, detection: &Detection<'_>, number: u32) -> Vec<Touching> {
+        let touch = detection.touch;
+        let features = &touch.features;
+        let near = self.near(detection, &self.start, 2.0);
         if !near.contains(&true) {
             return Vec::new();
         }
+        let skins = self.collider.thickness.iter().zip(&touch.core);
+        let skins: Vec<f64> = skins.map(|(thickness, core)| thickness - core).collect();
         let settings = Settings {
-            range,
+            range: 0.0,
+            ranges: &skins,
             half_thickness: &self.collider.thickness,
             skin: 0.0,
             parts: Some(&near),
@@ -134,13 +134,13 @@ impl<'a> Standing<'a> {
             .collect()
     }
 
-    /// Everything that comes too close along a motion to `to`: points, and triangles of which no corner does.
+    /// Everything that comes too close along a motion to `to`: points, and triangles and segments of which no corner does.
     pub(super) fn impacts(
         &self,
         detection: &Detection<'_>,
         number: u32,
         to: &[DVec3],
-        part: f64,
+        (part, marked): (f64, Option<&[bool]>),
     ) -> Vec<Touching> {
         let features = &detection.touch.features;
         let back = self.poses[1].inverse();
@@ -152,10 +152,11 @@ impl<'a> Standing<'a> {
         let motion = Along {
             standing: self,
             detection,
-            near: self.near(features, &end, 0.0),
+            near: self.near(detection, &end, 1.0),
             end,
             number,
             part,
+            marked,
         };
         if !motion.near.contains(&true) {
             return Vec::new();
@@ -170,6 +171,10 @@ impl<'a> Standing<'a> {
         let has_hit = |corners: &[u32]| corners.iter().any(|it| hit.binary_search(it).is_ok());
         let triangles = look(features.triangles.len(), Feature::Triangle).into_iter();
         found.extend(triangles.filter(|touching| !has_hit(&touching.points[..3])));
+        let segments = detection.touch.segments.par_iter().with_min_len(CHUNK);
+        let segments = segments.filter_map(|edge| motion.impact(Feature::Edge(*edge)));
+        let segments = segments.collect::<Vec<Touching>>().into_iter();
+        found.extend(segments.filter(|touching| !has_hit(&touching.points[..2])));
         found
     }
 }
@@ -191,6 +196,8 @@ struct Along<'a> {
     end: Vec<DVec3>,
     number: u32,
     part: f64,
+    /// The points that are looked at, if not all.
+    marked: Option<&'a [bool]>,
 }
 
 impl Along<'_> {
@@ -200,10 +207,13 @@ impl Along<'_> {
         let ids = feature.corners(&detection.touch.features);
         let count = match feature {
             Feature::Point(_) => 1,
+            Feature::Edge(_) => 2,
             _ => 3,
         };
         let part = detection.touch.features.part_of[ids[0] as usize];
-        if !self.near[part as usize] || !detection.moves(&ids) {
+        let is_marked = |marked: &[bool]| ids.iter().any(|id| marked[*id as usize]);
+        if !self.near[part as usize] || !detection.moves(&ids) || !self.marked.is_none_or(is_marked)
+        {
             return None;
         }
         let wanted = ids

@@ -15,10 +15,11 @@ use crate::collide::pair::Feature;
 use crate::detect::{Detection, NEAR, Touching};
 use crate::energy::linearize::{Problem, Which, linearize};
 use crate::gate::{self, Stopped};
-use crate::model::{Elements, Model};
+use crate::model::{Body, Elements};
 use crate::pose::{Posed, Posing, contacts_of, relative, second_id};
 
-/// How often the motion is looked at while a problem is solved, at most; then the gate decides.
+/// How often the motion is looked at while a problem is solved, at most; then the gate decides. After a look that finds nothing, twice as many
+/// chances are passed over as before it.
 const LOOKS: usize = 40;
 
 /// Iterations of the solver, at most.
@@ -31,6 +32,9 @@ const FEW_ITERATIONS: usize = 30;
 
 /// What an attempt at a step counts itself: there are no more than 80.
 pub(super) const ATTEMPT: usize = ITERATIONS_OF_STEP / 80;
+
+/// The part of the mobility of a node of a rod that weights are made of: a third needs the fewest iterations in a ball of hair.
+const ROD_MOBILITY: f64 = 1.0 / 3.0;
 
 /// What a step knows of its contacts.
 pub(crate) struct Touches<'a> {
@@ -134,15 +138,15 @@ impl<'a> Touches<'a> {
         let model = step.model;
         let mut problem = std::mem::take(&mut scratch.posed);
         problem.step = step.h();
-        problem.mobilities = mobilities(model, &step.from.positions);
         problem
             .system
             .hold(&scratch.system, &step.held.is_held, |_| true);
         problem.force = force(step, scratch);
-        problem.contacts = contacts_of(&self.posed);
+        problem.contacts = contacts_of(step, &self.posed);
         let mut factor = std::mem::replace(&mut scratch.factor, SystemFactor::new(Vec::new()));
-        let solved = factor
-            .factorize(&problem.system)
+        let factorized = factor.factorize(&problem.system);
+        problem.mobilities = mobilities(step, &factor);
+        let solved = factorized
             .map_err(SolveError::from)
             .and_then(|()| self.solve_problem(step, (&mut problem, &mut factor), warm, scratch));
         scratch.posed = problem;
@@ -183,6 +187,8 @@ impl<'a> Touches<'a> {
             step,
             touches: self,
             scratch,
+            patience: 1,
+            waited: 0,
             looks: 0,
             again: 0,
         };
@@ -268,23 +274,41 @@ fn has_free_node(step: &Problem<'_>, posed: &Posed) -> bool {
     })
 }
 
-/// How easily each node moves if its body is rigid (1/kg): of what is affine, by its own mass.
-fn mobilities(model: &Model, positions: &[DVec3]) -> Vec<f64> {
+/// How easily each node moves (1/kg): if its body is rigid; of what is affine, by its own mass; in a rod, by a part of what the factor says.
+fn mobilities(step: &Problem<'_>, factor: &SystemFactor) -> Vec<f64> {
+    let (model, positions) = (step.model, &step.from.positions);
     let mut mobilities = Vec::with_capacity(positions.len());
-    for body in &model.bodies {
+    for (index, body) in model.bodies.iter().enumerate() {
         let masses = &model.masses[body.nodes.clone()];
         match &body.elements {
             Elements::Blocks(blocks) if blocks.is_affine => {
                 mobilities.extend(masses.iter().map(|mass| 1.0 / mass));
             }
-            // Each rod is a body of its own; none touches yet.
-            Elements::Rods(_) => mobilities.extend(masses.iter().map(|mass| 1.0 / mass)),
+            Elements::Rods(_) => {
+                let diagonal = factor.inverse_diagonal(index).unwrap_or_default();
+                let nodes = body.nodes.clone();
+                mobilities.extend(nodes.map(|node| rod_mobility(step, body, node, &diagonal)));
+            }
             Elements::Blocks(_) => {
                 mobilities.extend(mobility::rigid(masses, &positions[body.nodes.clone()]));
             }
         }
     }
     mobilities
+}
+
+/// A part of how far a node of a rod gives way to an impulse, along the axes that it can move along. Rods are so soft across and so
+/// stiff along that neither their masses nor those of whole rods tell how hard it is to move a node: with these, ADMM needs
+/// several times the iterations.
+fn rod_mobility(step: &Problem<'_>, body: &Body, node: usize, diagonal: &[f64]) -> f64 {
+    let offset = step.model.unknowns.node_offset[node];
+    let free = (offset..offset + 3).filter(|dof| !step.held.is_held[*dof]);
+    let inverses = free.filter_map(|dof| diagonal.get(dof - body.dofs.start));
+    let (sum, count) = inverses.fold((0.0, 0.0), |(sum, count), of| (sum + of, count + 1.0));
+    match count > 0.0 && f64::is_finite(sum) {
+        true => ROD_MOBILITY * sum / count,
+        false => 1.0 / step.model.masses[node],
+    }
 }
 
 /// f of A v = f at the last linearisation; where something is held, what it is told: A v_k − ∇𝒜(v_k), with what held unknowns do to
@@ -313,6 +337,9 @@ struct Look<'a, 'b, 'c> {
     step: &'a Problem<'b>,
     touches: &'a mut Touches<'c>,
     scratch: &'a mut Scratch,
+    /// How many chances to look it takes for one, and how many there were since the last.
+    patience: usize,
+    waited: usize,
     looks: usize,
     again: usize,
 }
@@ -328,9 +355,16 @@ impl Refine for Look<'_, '_, '_> {
         if velocities.iter().any(|rate| !rate.is_finite()) {
             return refined;
         }
+        self.waited += 1;
+        if !is_answer && self.waited < self.patience {
+            return refined;
+        }
+        self.waited = 0;
         self.looks += 1;
+        self.patience *= 2;
         if self.looks <= LOOKS && self.add_impacts(velocities) {
-            problem.contacts = contacts_of(&self.touches.posed);
+            self.patience = 1;
+            problem.contacts = contacts_of(self.step, &self.touches.posed);
             refined.contacts = true;
         }
         if is_answer && !refined.contacts && self.again < AGAIN && !self.touches.is_explicit {
@@ -350,7 +384,7 @@ impl Look<'_, '_, '_> {
         if detection.lost(&to).is_some() {
             return false;
         }
-        let found = detection.impacts(&to, NEAR);
+        let found = detection.impacts(&to, NEAR, None);
         let (step, h) = (self.step, self.step.h());
         let unknowns = &step.model.unknowns;
         let mut is_changed = false;

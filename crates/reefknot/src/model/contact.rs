@@ -37,6 +37,8 @@ pub struct Surface {
 pub struct PairOverride {
     /// The indices of the two objects, the smaller first.
     pub objects: [usize; 2],
+    /// Whether they touch at all; they do if nothing is said.
+    pub touch: Option<bool>,
     /// Coefficient of friction.
     pub friction: Option<f64>,
     /// Distance between them (m).
@@ -49,12 +51,24 @@ pub struct PairOverride {
     pub compliance: Option<f64>,
 }
 
+impl PairOverride {
+    /// Takes over what another one says and this one does not.
+    pub fn fill(&mut self, other: &PairOverride) {
+        self.touch = self.touch.or(other.touch);
+        self.friction = self.friction.or(other.friction);
+        self.thickness = self.thickness.or(other.thickness);
+        self.restitution = self.restitution.or(other.restitution);
+        self.cohesion = self.cohesion.or(other.cohesion);
+        self.compliance = self.compliance.or(other.compliance);
+    }
+}
+
 /// The values of the whole scene.
 #[derive(Clone, Debug)]
 pub struct ContactModel {
     /// Where neither things nor pairs say anything; its thickness has no meaning.
     pub default: Pairing,
-    /// Pairs in particular.
+    /// Pairs in particular, by ascending objects.
     pub pairs: Vec<PairOverride>,
     /// What contacts are about.
     pub level: ContactLevel,
@@ -63,19 +77,32 @@ pub struct ContactModel {
 }
 
 impl ContactModel {
+    /// What is said of two objects in particular.
+    #[must_use]
+    pub fn pair(&self, one: usize, other: usize) -> Option<&PairOverride> {
+        let objects = [one.min(other), one.max(other)];
+        let place = self
+            .pairs
+            .binary_search_by_key(&objects, |pair| pair.objects);
+        place.ok().map(|place| &self.pairs[place])
+    }
+
+    /// Whether two objects touch each other.
+    #[must_use]
+    pub fn do_touch(&self, one: usize, other: usize) -> bool {
+        self.pair(one, other).and_then(|pair| pair.touch) != Some(false)
+    }
+
     /// The thickness that a pair of objects is told to have, if it is (m).
     #[must_use]
     pub fn thickness_between(&self, one: usize, other: usize) -> Option<f64> {
-        let objects = [one.min(other), one.max(other)];
-        let pair = self.pairs.iter().find(|pair| pair.objects == objects);
-        pair.and_then(|pair| pair.thickness)
+        self.pair(one, other).and_then(|pair| pair.thickness)
     }
 
     /// What holds between two objects, given by index and surface.
     #[must_use]
     pub fn between(&self, one: (usize, &Surface), other: (usize, &Surface)) -> Pairing {
-        let objects = [one.0.min(other.0), one.0.max(other.0)];
-        let pair = self.pairs.iter().find(|pair| pair.objects == objects);
+        let pair = self.pair(one.0, other.0);
         let (a, b) = (one.1, other.1);
         let default = &self.default;
         let both = |a: Option<f64>, b: Option<f64>, default: f64, join: fn(f64, f64) -> f64| {
@@ -136,6 +163,7 @@ mod tests {
             recovery: 0.1,
             pairs: vec![PairOverride {
                 objects: [0, 2],
+                touch: None,
                 friction: Some(0.9),
                 thickness: None,
                 restitution: None,

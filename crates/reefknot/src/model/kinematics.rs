@@ -312,6 +312,7 @@ impl Model {
             Movement::Scripted(_) => span.end - self.clock.time(from.step),
             Movement::Simulated(_) | Movement::Carried(_) => span.h,
         };
+        let is_told = matches!(self.objects[rooted.host].movement, Movement::Scripted(_));
         let host_points = self.points_beside(rooted.host, from, offset);
         let mesh = &self.objects[object].mesh;
         let first_edge = self.first_edge(object);
@@ -336,7 +337,10 @@ impl Model {
             let told = turn * rods.directors[edge];
             let turned = self.turn_to(from, first_edge + edge, node, places, told);
             turns.push((first_edge + edge, turned));
-            targets.extend([(node, places[0]), (node + 1, places[1])]);
+            // On something simulated they are tied; what is told is only how sections turn.
+            if is_told {
+                targets.extend([(node, places[0]), (node + 1, places[1])]);
+            }
             edge += curve.edges().count();
         }
     }

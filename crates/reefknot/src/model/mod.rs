@@ -23,7 +23,7 @@ use crate::material::{RodMaterial, ShellMaterial, SolidMaterial};
 use crate::mesh::Mesh;
 use crate::mesh::mass::MassProperties;
 use crate::motion::{Pose, Script, Twist};
-use crate::probe::Probe;
+use crate::probe::{Conclusion, Probe};
 use crate::scene::problem::Place;
 use crate::scene::tables::Method;
 use crate::state::{Clock, State};
@@ -68,6 +68,8 @@ pub struct Model {
     pub wind: Option<(Wind, Air)>,
     /// What is measured.
     pub probes: Vec<Probe>,
+    /// What the run ends with, in words.
+    pub conclusions: Vec<Conclusion>,
     /// Frames and steps.
     pub clock: Clock,
     /// How the motion is computed.
@@ -160,6 +162,8 @@ pub struct Rods {
     pub natural_twist: Option<f64>,
     /// How far each rod is twisted at the start beyond that (rad).
     pub start_twist: f64,
+    /// Length at the start over length without force.
+    pub start_stretch: f64,
     /// Whether sections have no inertia of their own.
     pub quasi_static_twist: bool,
     /// First axis of the section at each edge at the start, carried along each rod without twist; along closed rods

@@ -1,21 +1,27 @@
 //! What can touch, made once from the model: the features of all surfaces, the nodes under each of their points, shapes with a
 //! formula, and how thick everything is.
 //!
-//! Surfaces are triangles. A simulated ball is one point, its middle, with its radius as thickness: so it is round for everything that
-//! it meets. Colliders with a formula that move rigidly are met as they are ([`ExactCollider`]), all others by their triangles. Rods are not
-//! in here yet.
+//! Surfaces are triangles, rods are segments about which contacts keep a radius. A simulated ball is one point, its middle, with its
+//! radius as thickness: so it is round for everything that it meets. Colliders with a formula that move rigidly are met as they are
+//! ([`ExactCollider`]), all others by their triangles.
+
+use std::f64::consts::TAU;
 
 use glam::DVec3;
 
 use super::{Kind, Model, Movement, Object};
-use crate::collide::features::{Features, Part};
+use crate::collide::features::{Features, NONE, Part};
 use crate::collide::pair::Feature;
 use crate::generate::shape::Shape;
+use crate::mesh::{Curve, Mesh};
 use crate::model::contact::Pairing;
 use crate::motion::Pose;
 
 /// Contacts keep at least this part of the size of a simulated thing: with nothing between them, surfaces would have no sides.
 const LEAST_THICKNESS: f64 = 1e-4;
+
+/// The same for rods, which are thinner, as a part of their length.
+const LEAST_DIAMETER: f64 = 1e-6;
 
 /// What can touch.
 #[derive(Debug, Default)]
@@ -34,10 +40,14 @@ pub struct Touch {
     pub core: Vec<f64>,
     /// Both together (m).
     pub half_thickness: Vec<f64>,
-    /// Positions of the points at rest, each part by itself (m).
+    /// Positions of the points at rest, each part by itself (m); rods are straight there, or round if they are closed.
     pub rest: Vec<DVec3>,
+    /// The edges that are segments of rods.
+    pub segments: Vec<u32>,
     /// Colliders with a formula.
     pub colliders: Vec<ExactCollider>,
+    /// The first point of each object.
+    first_point: Vec<u32>,
     ends: Vec<u32>,
     stencils: Vec<(u32, f64)>,
 }
@@ -65,16 +75,26 @@ impl Touch {
         };
         let mut surfaces = Surfaces::default();
         for index in 0..model.objects.len() {
+            made.first_point.push(made.places.len() as u32);
             made.add(model, index, &mut surfaces);
         }
+        made.join_roots(model, &mut surfaces);
         let is_free = surfaces.parts.iter().any(|part| part.is_free);
         made.features = Features::new(
             surfaces.part_of,
             surfaces.parts,
             surfaces.triangles,
-            &[],
-            &[],
+            &surfaces.segments,
+            &surfaces.joined,
         );
+        let apart = model.contact.pairs.iter();
+        let apart = apart.filter(|pair| pair.touch == Some(false));
+        let apart = apart.map(|pair| pair.objects.map(|object| object as u32));
+        made.features =
+            std::mem::take(&mut made.features).keeping_apart(made.objects.clone(), apart.collect());
+        let primitives = made.features.primitives.iter();
+        let segments = primitives.filter(|it| it.triangle == NONE && it.points[0] != it.points[1]);
+        made.segments = segments.map(|segment| segment.edges[0]).collect();
         let halves = made.skin.iter().zip(&made.core);
         made.half_thickness = halves.map(|(skin, core)| skin + core).collect();
         made.measure_colliders(model);
@@ -120,15 +140,12 @@ impl Touch {
         Some(told.max(one + other))
     }
 
-    /// The largest thickness that contacts keep, without cores (m).
+    /// Whether anything of a part can touch a collider with a formula.
     #[must_use]
-    pub fn thickest(&self, model: &Model) -> f64 {
-        let skins = self
-            .skin
-            .iter()
-            .fold(0.0, |most: f64, skin| most.max(*skin));
-        let told = model.contact.pairs.iter().filter_map(|pair| pair.thickness);
-        told.fold(2.0 * skins, f64::max)
+    pub fn meets(&self, model: &Model, part: u32, collider: &ExactCollider) -> bool {
+        let object = self.objects[part as usize] as usize;
+        self.features.parts[part as usize].is_free
+            && model.contact.do_touch(object, collider.object)
     }
 
     /// How a feature is called in messages: its object, and a vertex of it.
@@ -146,7 +163,7 @@ impl Touch {
     fn add(&mut self, model: &Model, index: usize, surfaces: &mut Surfaces) {
         let object = &model.objects[index];
         match (&object.kind, &object.movement) {
-            (Kind::Rods(_), _) => {}
+            (Kind::Rods(_), _) => self.add_rods(model, index, surfaces),
             (
                 Kind::Collider(Some(exact)) | Kind::Rigid(Some(exact), _),
                 Movement::Scripted(script),
@@ -178,6 +195,59 @@ impl Touch {
                 _ => self.add_surface(model, index, surfaces),
             },
             _ => self.add_surface(model, index, surfaces),
+        }
+    }
+
+    /// The rods of an object, each a part of its own.
+    fn add_rods(&mut self, model: &Model, index: usize, surfaces: &mut Surfaces) {
+        let object = &model.objects[index];
+        let longest = object
+            .mesh
+            .curves
+            .iter()
+            .map(|curve| rod_length(&object.mesh, curve))
+            .fold(0.0, f64::max);
+        let skin = self.half_skin(index, object, longest);
+        for curve in &object.mesh.curves {
+            self.add_part(index, object, surfaces);
+            let first = surfaces.part_of.len() as u32;
+            for vertex in curve.first..curve.first + curve.count {
+                let vertex = vertex as usize;
+                let stencil = model.stencil(index, vertex).unwrap_or_default();
+                let stencil = stencil
+                    .into_iter()
+                    .map(|(node, weight)| (node as u32, weight));
+                self.add_point((index, vertex), stencil, surfaces);
+                self.core.push(0.0);
+                self.skin.push(skin);
+            }
+            self.rest.extend(unrolled(&object.mesh, curve));
+            let edges = curve.edges();
+            let numbered = edges.map(|ends| ends.map(|end| first + end - curve.first));
+            surfaces.segments.extend(numbered);
+        }
+    }
+
+    /// Roots of hair count as one with the corners of the triangles that they grow on.
+    fn join_roots(&self, model: &Model, surfaces: &mut Surfaces) {
+        for (index, object) in model.objects.iter().enumerate() {
+            let Some(rooted) = &object.rooted else {
+                continue;
+            };
+            let host = self.first_point[rooted.host] as usize;
+            let end = self.first_point.get(rooted.host + 1);
+            let end = end.map_or(self.places.len(), |end| *end as usize);
+            let corners = &model.objects[rooted.host].mesh.triangles;
+            for (curve, root) in object.mesh.curves.iter().zip(&rooted.roots) {
+                for corner in corners[root.triangle as usize] {
+                    // Vertices of an object are in order; those of colliders with a formula are not there.
+                    let place = (rooted.host as u32, corner);
+                    if let Ok(at) = self.places[host..end].binary_search(&place) {
+                        let point = self.first_point[index] + curve.first;
+                        surfaces.joined.push([point, (host + at) as u32]);
+                    }
+                }
+            }
         }
     }
 
@@ -257,7 +327,10 @@ impl Touch {
     fn half_skin(&mut self, index: usize, object: &Object, size: f64) -> f64 {
         let least = match object.movement {
             Movement::Scripted(_) => 0.0,
-            Movement::Simulated(_) | Movement::Carried(_) => LEAST_THICKNESS * size,
+            Movement::Simulated(_) | Movement::Carried(_) => match object.kind {
+                Kind::Rods(_) => LEAST_DIAMETER * size,
+                _ => LEAST_THICKNESS * size,
+            },
         };
         let half = 0.5 * object.surface.thickness.max(least);
         self.halves[index] = [half, 0.5 * least];
@@ -271,4 +344,35 @@ struct Surfaces {
     part_of: Vec<u32>,
     parts: Vec<Part>,
     triangles: Vec<[u32; 3]>,
+    segments: Vec<[u32; 2]>,
+    joined: Vec<[u32; 2]>,
+}
+
+/// The length of a rod (m).
+fn rod_length(mesh: &Mesh, curve: &Curve) -> f64 {
+    let at = |vertex: u32| mesh.points[vertex as usize];
+    curve.edges().map(|[a, b]| at(a).distance(at(b))).sum()
+}
+
+/// The vertices of a rod where distances are what lies between them along the rod: how close two places of it may come does not
+/// depend on how it was bent at the start, or knotted.
+fn unrolled(mesh: &Mesh, curve: &Curve) -> Vec<DVec3> {
+    let at = |vertex: u32| mesh.points[vertex as usize];
+    let mut along = 0.0;
+    let mut places = vec![0.0];
+    for [a, b] in curve.edges() {
+        along += at(a).distance(at(b));
+        places.push(along);
+    }
+    places.truncate(curve.count as usize);
+    let radius = along / TAU;
+    let place = |along: f64| match curve.closed && radius > 0.0 {
+        true => DVec3::new(
+            radius * (along / radius).cos(),
+            radius * (along / radius).sin(),
+            0.0,
+        ),
+        false => DVec3::X * along,
+    };
+    places.into_iter().map(place).collect()
 }

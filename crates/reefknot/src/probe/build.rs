@@ -110,6 +110,11 @@ impl Names<'_, '_, '_> {
             Measure::Energy(kind) => What::Energy(*kind),
             Measure::MomentumDrift(kind) => What::MomentumDrift(*kind),
             Measure::MaxStretch(object) => What::MaxStretch(self.object(object)?),
+            Measure::Weight(names) => {
+                let objects: Vec<Option<usize>> =
+                    names.iter().map(|name| self.object(name)).collect();
+                What::Weight(objects.into_iter().collect::<Option<_>>()?)
+            }
         })
     }
 

@@ -1,6 +1,7 @@
 //! Measurements of a run: a row per step, and one value per probe in the end.
 
 mod build;
+mod conclusion;
 mod series;
 
 use glam::{DMat3, DVec3};
@@ -12,6 +13,8 @@ use crate::scene::tables::{EnergyKind, Momentum, Reduce};
 use crate::state::State;
 
 pub(crate) use build::build;
+pub use conclusion::Conclusion;
+pub(crate) use conclusion::build as build_conclusion;
 pub use series::ProbeSeries;
 
 /// A measurement.
@@ -54,6 +57,7 @@ enum What {
     Energy(EnergyKind),
     MomentumDrift(Momentum),
     MaxStretch(usize),
+    Weight(Vec<usize>),
 }
 
 /// Vertices of an object, of which the mean counts.
@@ -164,7 +168,7 @@ impl Probe {
             (What::Position(_) | What::Displacement(_) | What::Distance(..), _) => "m",
             (What::OutOfPlane(..) | What::MapError(..) | What::Gap(_), _) => "m",
             (What::Velocity(_), _) => "m/s",
-            (What::PinForce(_) | What::ContactForce(_), _) => "N",
+            (What::PinForce(_) | What::ContactForce(_) | What::Weight(_), _) => "N",
             (What::Energy(_), _) => "J",
             (What::Rotation(..) | What::Swing(..), _) => "rad",
             (What::MomentumDrift(_) | What::MaxStretch(_) | What::Contacts(_), _) => "1",
@@ -242,6 +246,12 @@ impl Probe {
                 let bodies = model.bodies.iter().filter(|body| body.object == *object);
                 let stretch = bodies.map(|body| body.max_stretch(state));
                 vec![stretch.fold(f64::NAN, f64::max)]
+            }
+            What::Weight(objects) => {
+                let masses = objects.iter().map(|object| model.objects[*object].mass);
+                let copies = objects.iter().map(|object| model.objects[*object].copies);
+                let mass: f64 = masses.zip(copies).map(|(mass, _)| mass).sum();
+                vec![mass * model.gravity.length()]
             }
         };
         if self.scale != 1.0 {

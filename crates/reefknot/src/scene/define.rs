@@ -151,6 +151,8 @@ macro_rules! kinds {
     ) => {
         $(#[doc = $doc])*
         #[derive(Clone, Debug)]
+// There is one for each object of a scene, and none is moved about.
+        #[allow(clippy::large_enum_variant)]
         pub enum $kinds {
             $(
                 #[doc = concat!("`", $tag, " = \"", $word, "\"`")]

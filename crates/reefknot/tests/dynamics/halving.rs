@@ -108,40 +108,4 @@ fn newtons_method_gives_up_where_nothing_is_better() {
     assert!(long < 50.0 * short + 0.2, "{long} s against {short} s");
 }
 
-/// Hair on cloth: where roots go follows from the velocity of the cloth over the part of the step, not the whole one.
-#[test]
-fn roots_on_what_is_simulated_go_along_in_parts_of_steps() {
-    let text = "
-[object.hair]
-kind = \"groom\"
-on = \"cloth\"
-count = 3
-length = 0.02
-vertices = 3
-radius = 0.001
-material = \"stuff\"
-[object.cloth]
-kind = \"cloth-grid\"
-size = [0.2, 0.2]
-vertices = [3, 3]
-material = \"stuff\"
-velocity = [0, 0, 1]
-";
-    let mut falls = Simulation::new(LINEAR, 0.01, text);
-    falls.model.gravity = DVec3::ZERO;
-    let span = falls.model.clock.span(0);
-    let [_, second] = span.halves();
-    // The state in the middle of the step, which has the number of the step.
-    let mut middle = falls.state.clone();
-    for (x, v) in middle.positions.iter_mut().zip(&falls.state.velocities) {
-        *x += 0.005 * *v;
-    }
-    let held = falls.model.held(&middle, &second);
-    assert_eq!(held.targets.len(), 6);
-    for (node, target) in held.targets {
-        let expected = falls.model.start.positions[node] + DVec3::Z * 0.01;
-        assert!(target.distance(expected) < 1e-12, "{target} {expected}");
-    }
-}
-
 const ITERATIONS: usize = 6;

@@ -83,7 +83,7 @@ fn hair_follows_a_moving_collider() {
     let text = text
         .replace("vertices = 8", "vertices = 20")
         .replace("radius = 1e-4", "radius = 1e-3");
-    let head = "gravity = [0, 0, 0]\nmethod = { integrator = \"newton\", quasi_static = true }\n";
+    let head = "gravity = [0, 0, 0]\nmethod = { integrator = \"newton\", quasi_static = true, solver = \"none\" }\n";
     let stiff = HEAD.replace("young = 1e6", "young = 1e9");
     let scene = read_in(Path::new(""), &format!("{head}{stiff}{text}"));
     let model = Model::build(&scene).unwrap();
@@ -187,7 +187,8 @@ fn assert_rooted(model: &Model, state: &State, skin: &[DVec3], jerk: f64) {
     }
 }
 
-/// Cloth goes on as it moves before its hair knows of what changes its velocity: roots are where it would have gone.
+/// On something simulated hair is tied: roots give way by what they weigh over the stiffness of their first edge, which is a few
+/// micrometres, and by as many times more as the cloth swings harder than gravity.
 #[test]
 fn hair_follows_simulated_cloth() {
     let text = format!(
@@ -195,22 +196,43 @@ fn hair_follows_simulated_cloth() {
         GRID.replace("object.it", "object.host")
     );
     let model = build(&text);
-    let (before, state) = (stepped(&model, 19), stepped(&model, 20));
-    let (points, velocities) = (model.points(1, &before), model.velocities(1, &before));
-    let skin = points.iter().zip(velocities).map(|(x, v)| *x + 0.01 * v);
-    let fastest = state.velocities.iter().map(|v| v.length());
-    let fastest = fastest.fold(0.0, f64::max);
-    assert_rooted(&model, &state, &skin.collect::<Vec<_>>(), fastest);
-    // That is not farther from the cloth than its velocities have changed in a step of 10 ms.
-    let changes = state.velocities.iter().zip(&before.velocities);
-    let change = changes.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    let state = stepped(&model, 20);
     let places = roots_on(&model, &model.points(1, &state));
     for (rod, place) in model.points(0, &state).chunks(8).zip(places) {
-        assert!(close(rod[0], place, 0.01 * change));
+        assert!(close(rod[0], place, 2e-4), "{} {place}", rod[0]);
+        let first = rod[0].distance(rod[1]) / (0.05 / 7.0);
+        assert!((first - 1.0).abs() < 0.05, "{first}");
     }
     let starts = model.objects[0].mesh.points.iter();
     let fallen = starts.zip(model.points(0, &state)).map(|(a, b)| a.z - b.z);
     assert!(fallen.fold(0.0, f64::max) > 0.01);
+}
+
+/// What is simulated feels the hair that it carries: thrown cloth keeps its momentum and that of its hair together.
+#[test]
+fn cloth_feels_its_hair() {
+    let text = format!(
+        "{FUR}{}velocity = [0.3, 0, 1]\n",
+        GRID.replace("object.it", "object.host")
+    );
+    let mut model = build(&text);
+    model.gravity = DVec3::ZERO;
+    let momentum = |state: &State, nodes: std::ops::Range<usize>| -> DVec3 {
+        let moving = nodes.map(|node| model.masses[node] * state.velocities[node]);
+        moving.sum()
+    };
+    let (all, cloth) = (0..model.masses.len(), model.objects[1].nodes());
+    let state = stepped(&model, 20);
+    let (before, after) = (momentum(&model.start, all.clone()), momentum(&state, all));
+    assert!(
+        close(before, after, 1e-9 * before.length()),
+        "{before} {after}"
+    );
+    let own = momentum(&model.start, cloth.clone());
+    assert!(
+        !close(own, momentum(&state, cloth), 1e-3 * own.length()),
+        "the cloth passes some of it on, or takes some"
+    );
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub struct ShapeReport {
     pub offenders: Vec<ShapeOffender>,
 }
 
-/// Tests the motion `from` → `to`, straight in the frame of the shape, of everything whose part is free.
+/// Tests the motion from → to, straight in the frame of the shape, of everything that `is_tested` says of.
 ///
 /// No point of a triangle, segment or lone point may at any time come as close to the shape as its `radius` (m; how thick
 /// the feature is about each of its points, in between linearly), nor be closer than its `guard` beyond that at the end
@@ -47,10 +47,10 @@ pub struct ShapeReport {
 pub fn certify_shape(
     features: &Features,
     shape: &Shape,
-    from: &[DVec3],
-    to: &[DVec3],
+    [from, to]: [&[DVec3]; 2],
     radius: impl Fn(u32) -> f64 + Sync,
     guard: impl Fn(u32) -> f64 + Sync,
+    is_tested: impl Fn(&Primitive) -> bool + Sync,
 ) -> ShapeReport {
     let mut report = ShapeReport::empty();
     if !shape.is_analytic() {
@@ -58,15 +58,19 @@ pub fn certify_shape(
     }
     let lengths = shape.lengths().into_iter().map(|(_, length)| length);
     let size = lengths.fold(0.0, f64::max);
-    let is_free = |primitive: &&Primitive| features.parts[primitive.part as usize].is_free;
     let corner = |positions, point| at(positions, point).extend(radius(point));
     let judge = |primitives: &[Primitive]| {
         let mut report = ShapeReport::empty();
-        let free = || primitives.iter().filter(is_free).map(|it| it.points);
+        let tested = || {
+            primitives
+                .iter()
+                .filter(|it| is_tested(it))
+                .map(|it| it.points)
+        };
         // Any corner will do for a start, and spares the search in most features that come closer one by one.
-        let some = free().map(|[point, ..]| beyond_radius(shape, corner(to, point)));
+        let some = tested().map(|[point, ..]| beyond_radius(shape, corner(to, point)));
         report.closest = some.fold(f64::INFINITY, f64::min);
-        for points in free() {
+        for points in tested() {
             let motion = [from, to].map(|positions| points.map(|point| corner(positions, point)));
             let guard = smallest_of(points.map(&guard));
             report.add(points, &motion, &Test::new(shape, size, &motion, guard));

@@ -31,6 +31,7 @@ fn grid(n: u32, step: f64, middle: DVec3) -> (Vec<DVec3>, Vec<[u32; 3]>) {
 fn within(range: f64) -> Settings<'static> {
     Settings {
         range,
+        ranges: &[],
         half_thickness: &[],
         skin: 0.0,
         parts: None,

@@ -77,6 +77,7 @@ fn all_pairs(features: &Features) -> [Vec<[u32; 2]>; 2] {
 fn within(range: f64) -> Settings<'static> {
     Settings {
         range,
+        ranges: &[],
         half_thickness: &[],
         extra: None,
         rest: None,
@@ -386,6 +387,7 @@ fn the_gap_is_what_the_thickness_leaves() {
         things
             .contacts(&Settings {
                 range: 0.1,
+                ranges: &[],
                 ..settings
             })
             .is_empty()

@@ -6,7 +6,7 @@ use crate::scene::shape::{NOT_NEGATIVE, POSITIVE, between};
 use crate::scene::values::Placed;
 
 table! {
-    /// What happens where things touch. Rods do not touch anything yet.
+    /// What happens where things touch.
     pub struct Contact {
         /// Coefficient of friction, where objects and pairs give none.
         friction: f64 [between(0.0, 1e3)] = "0.3",
@@ -21,7 +21,8 @@ table! {
         level: ContactLevel = "\"position\"",
         /// How fast things that are closer than their thickness move apart, at most.
         recovery: Speed [POSITIVE] = "0.1",
-        /// Values for two objects or colliders in particular.
+        /// Values for two objects or colliders in particular, or for groups of them. What names an object goes before
+        /// what names its group.
         pairs: Option<Vec<ContactPair>>,
     }
 }
@@ -41,6 +42,8 @@ table! {
     /// the larger restitution, the smaller cohesion, the sum of their compliances, and half of
     /// each thickness between them. `[contact]` stands in for what one does not say.
     pub struct ContactProperties {
+        /// A group that `pairs` can name; several objects and colliders may be in one.
+        group: Option<Placed<String>>,
         /// Coefficient of friction.
         friction: Option<f64> [between(0.0, 1e3)],
         /// How thick it is for contact. If left out: the elastic thickness of a shell, twice the
@@ -57,10 +60,12 @@ table! {
 }
 
 table! {
-    /// Values for two things in particular; for one with itself, name it twice.
+    /// Values for two things in particular; for one with itself, or for those of a group with each other, name it twice.
     pub struct ContactPair {
-        /// The names of the two.
+        /// The names of the two, objects, colliders or groups.
         between: [Placed<String>; 2],
+        /// Whether they touch at all. If left out they do.
+        touch: Option<bool>,
         /// Coefficient of friction.
         friction: Option<f64> [between(0.0, 1e3)],
         /// Distance that contact keeps between them.

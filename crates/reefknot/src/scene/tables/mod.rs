@@ -128,6 +128,8 @@ table! {
         wind: Option<Placed<Wind>>,
         /// What to measure at every step.
         probe: Named<Probe>,
+        /// Sentences that the run ends with, with the values of probes.
+        conclusions: Option<Vec<Conclusion>>,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Angle, AngularRate, ContactProperties, Curvature, Inertia, Length, Mass, MeshFile, Motion,
-    PerArea, Placement, Pressure, ShapeKind, Speed, TwistRate,
+    PerArea, Placement, Pressure, Selection, ShapeKind, Speed, TwistRate,
 };
 use crate::scene::define::{choice, kinds, table};
 use crate::scene::shape::{NOT_NEGATIVE, POSITIVE, between};
@@ -136,6 +136,8 @@ table! {
         natural_twist: Option<TwistRate>,
         /// How far the section is turned along the whole rod at the start, beyond its natural twist.
         start_twist: Angle = "0",
+        /// Length at the start over length without force, such as 1.3 for a rubber band that is put around something.
+        start_stretch: f64 [between(0.1, 10.0)] = "1",
         /// Whether twist is always in equilibrium: the section has no inertia of its own.
         quasi_static_twist: bool = "false",
     }
@@ -238,6 +240,8 @@ table! {
     pub struct Groom {
         /// The object or collider that they grow on.
         on: Placed<String>,
+        /// Where on it: on the triangles all of whose vertices are chosen; everywhere if left out.
+        at: Option<Placed<Selection>>,
         /// Roots by area.
         density: Option<Placed<PerArea>> [POSITIVE],
         /// Number of roots, instead of `density`.

@@ -32,6 +32,20 @@ table! {
     }
 }
 
+table! {
+    /// A sentence that a run ends with.
+    pub struct Conclusion {
+        /// What is said; `{NAME}` stands for the value of a probe.
+        text: Placed<String>,
+        /// It is said if the value of this probe is in the range; always if left out.
+        probe: Option<Placed<String>>,
+        /// The value is above this.
+        above: Option<f64>,
+        /// And below this.
+        below: Option<f64>,
+    }
+}
+
 choice! {
     /// How a series becomes one value, each component by itself.
     pub enum Reduce {
@@ -102,6 +116,8 @@ one_of! {
         MomentumDrift(Momentum) = "momentum_drift",
         /// The largest ratio of a length to its rest length in an object.
         MaxStretch(Placed<String>) = "max_stretch",
+        /// What some objects weigh together (N).
+        Weight(Vec<Placed<String>>) = "weight",
     }
 }
 

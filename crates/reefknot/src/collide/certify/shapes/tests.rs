@@ -2,6 +2,11 @@ use super::super::super::features::Part;
 use super::*;
 use crate::random::Random;
 
+/// Whether the part of a primitive is free.
+fn free(features: &Features) -> impl Fn(&Primitive) -> bool + Sync + '_ {
+    |primitive| features.parts[primitive.part as usize].is_free
+}
+
 const FREE: Part = Part {
     is_free: true,
     meets_itself: true,
@@ -38,7 +43,14 @@ fn test_one(shape: &Shape, from: &[DVec3], to: &[DVec3], radius: f64, guard: f64
         2 => features(2, Vec::new(), &[[0, 1]]),
         _ => features(3, vec![[0, 1, 2]], &[]),
     };
-    certify_shape(&features, shape, from, to, |_| radius, |_| guard)
+    certify_shape(
+        &features,
+        shape,
+        [from, to],
+        |_| radius,
+        |_| guard,
+        free(&features),
+    )
 }
 
 /// The same corners elsewhere.
@@ -167,7 +179,14 @@ fn radii_and_guards_are_those_of_the_points() {
     let radius = |point: u32| [0.1, 0.25, 0.5][point as usize];
     let run = |guards: [f64; 3]| {
         let guard = move |point: u32| guards[point as usize];
-        certify_shape(&features, &floor, &at, &at, radius, guard)
+        certify_shape(
+            &features,
+            &floor,
+            [&at, &at],
+            radius,
+            guard,
+            free(&features),
+        )
     };
     let report = run([0.09, 5.0, 0.19]);
     assert_eq!((report.tested, report.intersections), (2, 0));
@@ -191,7 +210,16 @@ fn what_cannot_move_is_not_tested_and_shapes_without_a_formula_test_nothing() {
     };
     let features = Features::new(vec![0, 1], vec![fixed, FREE], Vec::new(), &[], &[]);
     let at = [DVec3::ZERO; 2];
-    let run = |shape: &Shape| certify_shape(&features, shape, &at, &at, |_| 0.0, |_| 1e-3);
+    let run = |shape: &Shape| {
+        certify_shape(
+            &features,
+            shape,
+            [&at, &at],
+            |_| 0.0,
+            |_| 1e-3,
+            free(&features),
+        )
+    };
     let report = run(&Shape::Sphere { radius: 1.0 });
     assert_eq!(
         (report.tested, report.intersections, report.closest),
@@ -232,9 +260,23 @@ fn numbers_that_are_not_finite_or_too_large_offend() {
     assert_eq!(test_one(&ball, &far, &corners, 0.0, 1e-3).intersections, 1);
     // Positions that are missing.
     let one = features(2, Vec::new(), &[]);
-    let report = certify_shape(&one, &ball, &corners, &corners[..1], |_| 0.0, |_| 1e-3);
+    let report = certify_shape(
+        &one,
+        &ball,
+        [&corners, &corners[..1]],
+        |_| 0.0,
+        |_| 1e-3,
+        free(&one),
+    );
     assert_eq!((report.tested, report.intersections), (2, 1));
-    let nothing = certify_shape(&Features::default(), &ball, &[], &[], |_| 0.0, |_| 1e-3);
+    let nothing = certify_shape(
+        &Features::default(),
+        &ball,
+        [&[], &[]],
+        |_| 0.0,
+        |_| 1e-3,
+        |_| true,
+    );
     assert_eq!(nothing, ShapeReport::empty());
 }
 
@@ -403,7 +445,16 @@ fn reports_are_the_same_on_any_number_of_threads() {
     let features = features(from.len(), triangles, &[]);
     let reports = [1, 2, 3].map(|threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        let run = || certify_shape(&features, &SHAPES[1], &from, &to, |_| 0.0, |_| 1e-3);
+        let run = || {
+            certify_shape(
+                &features,
+                &SHAPES[1],
+                [&from, &to],
+                |_| 0.0,
+                |_| 1e-3,
+                free(&features),
+            )
+        };
         pool.build().unwrap().install(run)
     });
     assert_eq!(reports[0], reports[1]);

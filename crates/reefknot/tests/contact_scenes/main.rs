@@ -2,6 +2,9 @@
 //! the number of threads. Expected values are closed forms or solutions of the equations; tolerances are what users may rely on.
 
 #[cfg(test)]
+mod rods;
+
+#[cfg(test)]
 mod tests {
     use reefknot::check;
     use reefknot::integrate::{self, Scratch, Step};
@@ -11,11 +14,11 @@ mod tests {
     use reefknot::state::State;
     use serde_json::Value;
 
-    fn build(name: &str, sets: &[&str]) -> Model {
+    pub(crate) fn build(name: &str, sets: &[&str]) -> Model {
         build_size(name, sets, true)
     }
 
-    fn build_size(name: &str, sets: &[&str], is_quick: bool) -> Model {
+    pub(crate) fn build_size(name: &str, sets: &[&str], is_quick: bool) -> Model {
         let scene = Scene::read(&SceneRequest {
             text: shipped::find(name).unwrap().text.into(),
             quick: is_quick,
@@ -27,15 +30,15 @@ mod tests {
     }
 
     /// What a run came to.
-    struct Outcome {
-        probes: Value,
-        state: State,
-        contacts: u64,
-        errors: [f64; 2],
+    pub(crate) struct Outcome {
+        pub(crate) probes: Value,
+        pub(crate) state: State,
+        pub(crate) contacts: u64,
+        pub(crate) errors: [f64; 2],
     }
 
     /// Runs a scene and lets the independent test look at every step.
-    fn run(name: &str, sets: &[&str]) -> Outcome {
+    pub(crate) fn run(name: &str, sets: &[&str]) -> Outcome {
         let model = build(name, sets);
         assert_eq!(check::intersections(&model), Vec::<String>::new(), "{name}");
         let mut scratch = Scratch::new(&model).unwrap();
@@ -71,11 +74,11 @@ mod tests {
         outcome
     }
 
-    fn probe(outcome: &Outcome, name: &str) -> f64 {
+    pub(crate) fn probe(outcome: &Outcome, name: &str) -> f64 {
         outcome.probes[name].as_f64().unwrap_or(f64::NAN)
     }
 
-    fn assert_close(outcome: &Outcome, name: &str, expected: f64, within: f64) {
+    pub(crate) fn assert_close(outcome: &Outcome, name: &str, expected: f64, within: f64) {
         let value = probe(outcome, name);
         assert!(
             (value / expected - 1.0).abs() <= within,
@@ -90,7 +93,7 @@ mod tests {
         let slides = run("validation/incline", &sets);
         assert_close(&slides, "distance", 1.6029, 5e-3);
         assert_close(&slides, "speed", 3.2058, 5e-3);
-        for body in ["cube", "cloth"] {
+        for body in ["cube", "cloth", "rod"] {
             let body = format!("parameters.body=\"{body}\"");
             let below = ["time.duration=\"1 s\"", &body, "parameters.mu=0.5745"];
             let speed = probe(&run("validation/incline", &below), "speed");
@@ -197,6 +200,7 @@ mod tests {
             "embedded",
             "rigid",
             "ball",
+            "rod",
         ] {
             assert_close(&resting, name, 1.0, 1e-3);
         }

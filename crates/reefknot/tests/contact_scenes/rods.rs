@@ -1,0 +1,157 @@
+//! Rods that touch: rows of the validation table, and the shipped scenes of ropes and hair.
+
+use reefknot::check;
+use reefknot::model::Model;
+use reefknot::scene::{Scene, SceneRequest};
+
+use crate::tests::{assert_close, build_size, probe, run};
+
+#[test]
+fn validation_capstan_holds_e_to_the_friction_times_the_angle() {
+    for (mu, turns, expected) in [(0.3, 0.25, 1.602), (0.5, 0.5, 4.810)] {
+        let sets = [
+            format!("parameters.mu={mu}"),
+            format!("parameters.turns={turns}"),
+        ];
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let drawn = run("validation/capstan", &sets);
+        assert_close(&drawn, "tension_ratio", expected, 2e-2);
+    }
+}
+
+#[test]
+fn validation_stick_slip_slips_where_the_elastica_leaves_the_cone() {
+    for (mu, lowest, expected) in [(0.1, 0.06, 0.0469), (0.3, 0.29, 0.2716)] {
+        let sets = [
+            format!("parameters.mu={mu}"),
+            format!("parameters.lowest={lowest}"),
+        ];
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let lowered = run("validation/stick-slip", &sets);
+        assert_close(&lowered, "lowering_at_slip_over_L", expected, 3e-2);
+    }
+}
+
+/// The shipped scenes of rods, and how large their contact errors may be (m): hair under a band is the hardest.
+const SCENES: [(&str, &[&str], f64); 6] = [
+    ("reefknot", &["parameters.duration=\"0.4 s\""], 1e-5),
+    ("belt", &["time.duration=\"0.2 s\""], 1e-5),
+    (
+        "hairy-ball",
+        &["parameters.rods=150", "time.duration=\"0.5 s\""],
+        1e-5,
+    ),
+    ("sticky-patch", &["time.duration=\"0.4 s\""], 1e-5),
+    ("hair-band", &["time.duration=\"0.2 s\""], 1e-4),
+    ("furry-bunny", &[], 1e-5),
+];
+
+#[test]
+fn scenes_of_rods_neither_intersect_nor_break_the_law() {
+    for (name, sets, most) in SCENES {
+        let outcome = run(name, sets);
+        assert!(outcome.contacts > 0, "{name} has contacts");
+        assert!(outcome.errors[0] < most, "{name}: {:?}", outcome.errors);
+    }
+}
+
+#[test]
+fn scenes_of_rods_start_at_their_full_size() {
+    for (name, ..) in SCENES {
+        let found = check::intersections(&build_size(name, &[], false));
+        assert!(found.is_empty(), "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn a_belt_locks_with_much_friction_and_runs_with_little() {
+    let locked = probe(&run("belt", &[]), "drop");
+    assert!(locked < 0.01, "it tightens by {locked} m");
+    let running = probe(&run("belt", &["parameters.mu=0.2"]), "drop");
+    assert!(running > 0.05, "it runs by {running} m in half a second");
+}
+
+#[test]
+fn a_reef_knot_carries_what_hangs_from_it_and_lets_go_on_ice() {
+    let sets = ["parameters.duration=\"1 s\""];
+    let held = probe(&run("reefknot", &sets), "tail_slip");
+    let icy = [sets[0], "parameters.mu=0.05"];
+    let slipped = probe(&run("reefknot", &icy), "tail_slip");
+    assert!(held < 0.003 && slipped > 0.006, "{held} {slipped}");
+}
+
+#[test]
+fn threads_change_no_bit_of_hair() {
+    let sets = ["parameters.rods=250", "time.duration=\"0.6 s\""];
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.unwrap().install(|| run("hairy-ball", &sets))
+    };
+    let (one, two) = (on(1), on(2));
+    assert!(one.contacts > 100, "{}", one.contacts);
+    assert_eq!(one.state.hash(), two.state.hash());
+}
+
+fn model_of(text: &str) -> Result<Model, String> {
+    let request = SceneRequest {
+        text: text.to_owned(),
+        ..SceneRequest::default()
+    };
+    let scene = Scene::read(&request).map_err(|problems| problems.to_string())?;
+    Model::build(&scene).map_err(|problems| problems.to_string())
+}
+
+/// Two rods that lie across each other, and a third far away.
+fn crossed(pairs: &str) -> String {
+    format!(
+        "time.duration = 1\n[material.a]\nyoung = 1e6\ndensity = 1000\n\
+         [object.one]\nkind = \"rod\"\nlength = 0.1\nvertices = 5\nradius = 0.001\nmaterial = \"a\"\ncontact = {{ group = \"some\" }}\n\
+         [object.two]\nkind = \"rod\"\nlength = 0.1\nvertices = 5\nradius = 0.001\nmaterial = \"a\"\nposition = [0, 0, 0.0021]\ncontact = {{ group = \"some\" }}\n\
+         [contact]\npairs = [{pairs}]\n"
+    )
+}
+
+#[test]
+fn groups_of_contact_stand_for_all_pairs_of_their_members() {
+    let frictions = |pairs: &str| {
+        let model = model_of(&crossed(pairs)).unwrap();
+        let touch = model.touch.as_ref().unwrap();
+        let of = |one, other| touch.pairing(&model, one, other).friction;
+        [of(0, 0), of(0, 1), of(1, 1)]
+    };
+    let group = "{ between = [\"some\", \"some\"], friction = 0.7 }";
+    assert_eq!(frictions(group), [0.7; 3]);
+    // What names an object goes before what names its group.
+    let both = format!("{group}, {{ between = [\"one\", \"some\"], friction = 0.9 }}");
+    assert_eq!(frictions(&both), [0.9, 0.9, 0.7]);
+    let twice = format!("{group}, {group}");
+    assert!(model_of(&crossed(&twice)).unwrap_err().contains("twice"));
+    let unknown = "{ between = [\"sum\", \"one\"] }";
+    let refused = model_of(&crossed(unknown)).unwrap_err();
+    assert!(refused.contains("contact group `sum`"), "{refused}");
+}
+
+#[test]
+fn what_is_told_not_to_touch_falls_through() {
+    // The upper rod falls; where the lower one is told to rest and they touch, it stays there.
+    let drop = |touch: bool| {
+        let pairs = format!("{{ between = [\"one\", \"two\"], touch = {touch} }}");
+        let text = crossed(&pairs).replace(
+            "[object.two]",
+            "[pin.one]\nobject = \"one\"\nat = { group = \"ends\" }\n[object.two]",
+        );
+        let model = model_of(&text.replace("duration = 1", "duration = 0.2")).unwrap();
+        let mut scratch = reefknot::integrate::Scratch::new(&model).unwrap();
+        scratch.tests_every_step = true;
+        let mut state = model.start.clone();
+        while state.step < model.clock.steps() {
+            let step = reefknot::integrate::step(&model, &state, &mut scratch).unwrap();
+            assert_eq!(step.report.intersections, Some(0));
+            state = step.to;
+        }
+        model.start.positions[5].z - state.positions[5].z
+    };
+    // g t²/2 is 0.196 m.
+    assert!(drop(false) > 0.19, "it falls freely: {}", drop(false));
+    assert!(drop(true) < 0.1, "it is held: {}", drop(true));
+}
