@@ -21,6 +21,7 @@ use crate::solve::{Outcome, Refine, SolveError, Warm};
 use crate::system::SystemFactor;
 use iterate::Iterate;
 use polish::Polish;
+pub use projection::LocalSolver;
 use projection::Projection;
 use weighted::{Weighted, changed_bodies};
 pub use weights::{WeightedNodes, Weights};
@@ -51,6 +52,8 @@ pub struct Settings {
     pub sweeps: usize,
     /// Whether contacts that hardly change sleep for a few sweeps.
     pub sleeps: bool,
+    /// How a contact is solved by itself.
+    pub local: LocalSolver,
     /// Whether Newton steps on the contacts take over where iterations are slow.
     pub polishes: bool,
     /// Iterations between two calls of `refine`.
@@ -68,6 +71,7 @@ impl Settings {
             is_accelerated: true,
             sweeps: 20,
             sleeps: true,
+            local: LocalSolver::Isotropic,
             polishes: true,
             refine_every: 5,
         }
@@ -119,6 +123,7 @@ impl Admm {
         refine: &mut dyn Refine,
     ) -> Result<(Solution, Outcome), SolveError> {
         let mut run = Run::new(self.settings, std::mem::take(&mut self.projection));
+        run.projection.local = self.settings.local;
         run.start(problem, factor, warm);
         let mut weighted = match self.weighted.take() {
             Some(weighted) if weighted.is_of(problem) => weighted,

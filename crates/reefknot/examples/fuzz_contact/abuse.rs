@@ -14,11 +14,16 @@ pub(crate) struct Draft {
     duration: f64,
     /// Whether forces are those of the start of a step: then stiff things need steps shorter than any here.
     pub(crate) is_explicit: bool,
+    /// Whether there are rods among the things.
+    has_rods: bool,
     /// Where the next thing of the pile may begin (m).
     height: f64,
     /// Names of all things.
     names: Vec<String>,
 }
+
+/// Scenes from this seed on have rods, too; those before are older.
+const WITH_RODS: u64 = 10_000;
 
 /// The scene of a seed.
 pub(crate) fn scene(seed: u64) -> String {
@@ -35,6 +40,7 @@ pub(crate) fn scene(seed: u64) -> String {
         h,
         duration: h * steps as f64,
         is_explicit,
+        has_rods: seed >= WITH_RODS,
         height: 0.0,
         names: Vec::new(),
     };
@@ -129,8 +135,9 @@ impl Draft {
     /// Puts something on the pile.
     fn thing(&mut self, number: usize) {
         let name = format!("t{number}");
-        let kind = self.choices.below(16);
+        let kind = self.choices.below(if self.has_rods { 22 } else { 16 });
         let mut thing = match kind {
+            16..22 => self.rods(),
             0..4 => self.cloth(),
             4 => self.disc(),
             5 => self.soft_box(),
@@ -140,7 +147,7 @@ impl Draft {
             11..14 => self.exact(),
             _ => self.by_triangles(),
         };
-        let is_collider = kind >= 11;
+        let is_collider = (11..16).contains(&kind);
         if !is_collider {
             self.material(number);
         }

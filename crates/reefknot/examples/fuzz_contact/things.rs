@@ -1,4 +1,4 @@
-//! What the pile of an abused scene is made of, as text: cloth, soft solids, props and colliders, of any material.
+//! What the pile of an abused scene is made of, as text: cloth, rods, soft solids, props and colliders, of any material.
 
 use std::fmt::Write;
 
@@ -79,6 +79,43 @@ impl Draft {
         let edge = radius / self.between(1.5, 4.0);
         let keys = format!("kind = \"cloth-disc\"\nradius = {radius:.3}\nedge = {edge:.4}");
         Thing::centred(keys, 0.0, radius, &["rim", "centre"])
+    }
+
+    /// A rod, a ring, a coil or a knot; thin or thick, coarse or fine.
+    pub(crate) fn rods(&mut self) -> Thing {
+        let (length, vertices) = (self.between(0.1, 0.5), 3 + self.choices.below(40));
+        let radius = self.log(1e-4, 1e-2);
+        let common = format!("vertices = {vertices}\nradius = {radius:.3e}");
+        let (keys, half, reach) = match self.choices.below(4) {
+            0 => {
+                let ring = 0.3 * length;
+                let keys = format!("kind = \"rod-ring\"\nring_radius = {ring:.4}\n{common}");
+                (keys, radius, ring)
+            }
+            1 => {
+                let (around, pitch) = (0.1 * length, 3.0 * radius);
+                let keys = format!(
+                    "kind = \"rod-helix\"\nhelix_radius = {around:.4}\npitch = {pitch:.4e}\nlength = {length:.4}\n{common}"
+                );
+                (keys, length, length)
+            }
+            2 => {
+                let radius = length / 100.0;
+                let keys = format!(
+                    "kind = \"reef-knot\"\nlength = {length:.4}\nvertices = 80\nradius = {radius:.4e}"
+                );
+                (keys, 5.0 * radius, length)
+            }
+            _ => {
+                let keys = format!("kind = \"rod\"\nlength = {length:.4}\n{common}");
+                (keys, radius, length)
+            }
+        };
+        let groups: &[&str] = match keys.contains("ring") {
+            true => &[],
+            false => &["ends"],
+        };
+        Thing::centred(keys, half, reach, groups)
     }
 
     fn sizes(&mut self) -> [f64; 3] {

@@ -249,9 +249,7 @@ impl Probe {
             }
             What::Weight(objects) => {
                 let masses = objects.iter().map(|object| model.objects[*object].mass);
-                let copies = objects.iter().map(|object| model.objects[*object].copies);
-                let mass: f64 = masses.zip(copies).map(|(mass, _)| mass).sum();
-                vec![mass * model.gravity.length()]
+                vec![masses.sum::<f64>() * model.gravity.length()]
             }
         };
         if self.scale != 1.0 {

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::WeightedNodes;
@@ -19,6 +19,16 @@ const CHUNK: usize = 512;
 
 /// How many sweeps a contact sleeps.
 const SLEEP: u32 = 5;
+
+/// How a contact is solved by itself. Both give the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LocalSolver {
+    /// By its three cases, since W is diagonal (Daviet 2020, 5.2.2).
+    #[default]
+    Isotropic,
+    /// As if its operator were any 3×3 matrix (Daviet et al. 2011): for comparison, as in Daviet 2020, Table 3.
+    General,
+}
 
 /// A contact, with what does not change while it is solved put together.
 #[derive(Clone, Debug)]
@@ -99,6 +109,8 @@ pub struct Projection {
     scales: Vec<Scale>,
     stencils: Vec<Weight>,
     velocities: Velocities,
+    /// How contacts are solved.
+    pub local: LocalSolver,
 }
 
 impl Projection {
@@ -251,6 +263,10 @@ impl Projection {
     /// Solves every contact that is awake once; the largest change of a relative velocity.
     pub fn sweep(&mut self, quiet: f64) -> f64 {
         let (stencils, velocities) = (&self.stencils[..], &self.velocities);
+        let sweep_in_order = match self.local {
+            LocalSolver::Isotropic => sweep_in_order::<false>,
+            LocalSolver::General => sweep_in_order::<true>,
+        };
         let (staged, rest) = self.records.split_at_mut(self.coloring.rest.start);
         let mut largest = 0.0;
         let mut staged = staged;
@@ -267,7 +283,7 @@ impl Projection {
     }
 }
 
-fn sweep_in_order(
+fn sweep_in_order<const GENERAL: bool>(
     records: &mut [Record],
     stencils: &[Weight],
     velocities: &Velocities,
@@ -281,7 +297,9 @@ fn sweep_in_order(
             continue;
         }
         let stencil = &stencils[record.start as usize..record.end as usize];
-        let change = record.solve(stencil, velocities).length_squared();
+        let change = record
+            .solve::<GENERAL>(stencil, velocities)
+            .length_squared();
         if change < quiet * quiet {
             record.sleep = SLEEP;
         }
@@ -293,12 +311,17 @@ fn sweep_in_order(
 impl Record {
     /// Makes a contact satisfy the law, given all others (Alg. 1; in r̄ = s r, s is 1); how much its relative velocity changes by that.
     #[inline]
-    fn solve(&mut self, stencil: &[Weight], velocities: &Velocities) -> DVec3 {
+    fn solve<const GENERAL: bool>(&mut self, stencil: &[Weight], velocities: &Velocities) -> DVec3 {
         let velocity = stencil.iter().fold(self.kinematic, |sum, weight| {
             sum + velocities.get(weight.place) * weight.weight
         });
         let free = velocity - self.force;
-        let force = law::solve_isotropic(self.normal, self.friction, 1.0, self.compliance, free);
+        let isotropic =
+            || law::solve_isotropic(self.normal, self.friction, 1.0, self.compliance, free);
+        let force = match GENERAL {
+            true => self.solve_general(free).unwrap_or_else(isotropic),
+            false => isotropic(),
+        };
         let change = force - self.force;
         self.force = force;
         for weight in stencil {
@@ -306,5 +329,14 @@ impl Record {
             velocities.set(weight.place, moved);
         }
         change
+    }
+
+    /// Its force, by the solver for any operator.
+    fn solve_general(&self, free: DVec3) -> Option<DVec3> {
+        let (first, second) = self.normal.any_orthonormal_pair();
+        let axes = DMat3::from_cols(self.normal, first, second);
+        let operator = DMat3::from_diagonal(DVec3::new(1.0 + self.compliance, 1.0, 1.0));
+        let (q, guess) = (axes.transpose() * free, axes.transpose() * self.force);
+        law::solve_contact(&operator, q, self.friction, guess).map(|force| axes * force)
     }
 }
