@@ -4,17 +4,18 @@ use reefknot::check;
 use reefknot::model::Model;
 use reefknot::scene::{Scene, SceneRequest};
 
-use crate::tests::{assert_close, build_size, probe, run};
+use crate::tests::{Outcome, assert_close, build_size, probe, run};
+
+/// Runs a scene with two of its parameters changed.
+fn run_with(name: &str, [one, other]: [(&str, f64); 2]) -> Outcome {
+    let set = |(parameter, value): (&str, f64)| format!("parameters.{parameter}={value}");
+    run(name, &[&set(one), &set(other)])
+}
 
 #[test]
 fn validation_capstan_holds_e_to_the_friction_times_the_angle() {
     for (mu, turns, expected) in [(0.3, 0.25, 1.602), (0.5, 0.5, 4.810)] {
-        let sets = [
-            format!("parameters.mu={mu}"),
-            format!("parameters.turns={turns}"),
-        ];
-        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-        let drawn = run("validation/capstan", &sets);
+        let drawn = run_with("validation/capstan", [("mu", mu), ("turns", turns)]);
         assert_close(&drawn, "tension_ratio", expected, 2e-2);
     }
 }
@@ -22,12 +23,7 @@ fn validation_capstan_holds_e_to_the_friction_times_the_angle() {
 #[test]
 fn validation_stick_slip_slips_where_the_elastica_leaves_the_cone() {
     for (mu, lowest, expected) in [(0.1, 0.06, 0.0469), (0.3, 0.29, 0.2716)] {
-        let sets = [
-            format!("parameters.mu={mu}"),
-            format!("parameters.lowest={lowest}"),
-        ];
-        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-        let lowered = run("validation/stick-slip", &sets);
+        let lowered = run_with("validation/stick-slip", [("mu", mu), ("lowest", lowest)]);
         assert_close(&lowered, "lowering_at_slip_over_L", expected, 3e-2);
     }
 }

@@ -86,26 +86,20 @@ impl Weighted {
     }
 }
 
-/// The bodies where nodes got or lost a weight.
+/// The bodies where nodes have another weight than before, or got or lost one: a node that comes to touch a heavier one weighs more, too.
 pub(super) fn changed_bodies(
     problem: &NodalProblem,
     before: &WeightedNodes,
     after: &WeightedNodes,
 ) -> Vec<usize> {
-    let lost = before
-        .nodes
-        .iter()
-        .filter(|node| after.find(**node).is_none());
-    let got = after
-        .nodes
-        .iter()
-        .filter(|node| before.find(**node).is_none());
+    let nodes = before.nodes.iter().chain(&after.nodes);
+    let changed = nodes.filter(|node| before.weight(**node) != after.weight(**node));
     let body = |node: &u32| {
         problem
             .system
             .body_of(problem.system.node_offset[*node as usize])
     };
-    let mut bodies: Vec<usize> = lost.chain(got).map(body).collect();
+    let mut bodies: Vec<usize> = changed.map(body).collect();
     bodies.sort_unstable();
     bodies.dedup();
     bodies

@@ -82,6 +82,11 @@ impl WeightedNodes {
         let place = *self.places.get(node as usize)?;
         (place != u32::MAX).then_some(place as usize)
     }
+
+    /// The weight of a node, if it has one.
+    pub fn weight(&self, node: u32) -> Option<f64> {
+        self.find(node).map(|place| self.weights[place])
+    }
 }
 
 fn weight_of(problem: &NodalProblem, weights: Weights, node: usize) -> f64 {
