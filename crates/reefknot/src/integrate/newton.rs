@@ -17,6 +17,9 @@ const MOST_HALVINGS: usize = 30;
 /// Gains below this part of the action's terms are rounding.
 const ROUNDING: f64 = 1e-13;
 
+/// How many times the tolerance contacts may leave in the first of several iterations: less would be lost on equations that the next one changes.
+const FIRST: f64 = 30.0;
+
 /// One step.
 pub(super) fn step<'a>(
     problem: &Problem<'a>,
@@ -30,20 +33,22 @@ pub(super) fn step<'a>(
     let mut touches = Touches::begin(problem, scratch);
     let mut warm = touches.as_ref().map(|touches| touches.warm(problem));
     taken.phases.detect = watch.lap();
-    prepare(problem, scratch);
-    let mut velocities = vec![0.0; scratch.impulse.len()];
+    // 2. A, linearised at the velocities so far.
+    let mut velocities = begin(problem, scratch);
     let mut error = f64::INFINITY;
     for iteration in 0..method.iterations.max(1) {
-        // 2. A, linearised at the velocities so far; first at the start of the step.
-        linearize(problem, &velocities, Which::All, scratch);
-        if iteration == 0 {
-            scratch.elastic_start = elastic_energy(scratch, &problem.from.positions);
+        if iteration > 0 {
+            linearize(problem, &velocities, Which::All, scratch);
         }
         taken.phases.assemble += watch.lap();
 
         // 3. and 4. Where the linear equations are solved among contacts, and as far on the way there as is good.
+        let is_first = iteration == 0 && method.iterations > 1;
         let goal = match (&mut touches, &warm) {
-            (Some(touches), Some(warm)) => touches.solve(problem, warm, scratch)?,
+            (Some(touches), Some(warm)) => {
+                touches.looseness = if is_first { FIRST } else { 1.0 };
+                touches.solve(problem, warm, scratch)?
+            }
             _ => solve(problem, scratch)?,
         };
         let push = touches.as_ref().map(|touches| touches.push(problem));
@@ -100,6 +105,25 @@ pub(super) fn step<'a>(
     taken.velocities = velocities;
     taken.phases.assemble += watch.lap();
     Ok(taken)
+}
+
+/// Linearises where Newton's method begins: at the velocities of the step before. From rest, what turns goes along tangents first, where whatever
+/// hardly stretches is stretched: the line search would let it move by a small part of its way only, and few iterations would slow
+/// down everything. From here, the same error is one of the second order less.
+fn begin(problem: &Problem<'_>, scratch: &mut Scratch) -> Vec<f64> {
+    let (from, unknowns) = (problem.from, &problem.model.unknowns);
+    let rest = vec![0.0; unknowns.count];
+    prepare(problem, scratch);
+    // Viscosity is that of the start, wherever the rest is linearised.
+    linearize(problem, &rest, Which::All, scratch);
+    scratch.elastic_start = elastic_energy(scratch, &from.positions);
+    let before = unknowns.join(&from.velocities, &from.spins);
+    let is_moving = !problem.is_static && before.iter().any(|rate| *rate != 0.0);
+    if !is_moving || !action(problem, &before, scratch).is_finite() {
+        return rest;
+    }
+    linearize(problem, &before, Which::All, scratch);
+    before
 }
 
 /// The velocities on the way to a goal where the action, less the work of contacts, is small enough, if there are any. `has_slope` where the
