@@ -72,10 +72,8 @@ fn sweep_time(problem: &NodalProblem, nodes: &WeightedNodes, threads: usize) -> 
     let Ok(pool) = pool else { return f64::NAN };
     let none = vec![DVec3::ZERO; problem.contacts.len()];
     let mut projection = Projection::new(problem, nodes, &none);
-    let start: Vec<DVec3> = (0..nodes.nodes.len())
-        .map(|place| DVec3::new(0.0, 0.1, -0.2 * (place % 7) as f64))
-        .collect();
-    projection.set_velocities(&start);
+    let start = |place: usize| DVec3::new(0.0, 0.1, -0.2 * (place % 7) as f64);
+    projection.set_velocities(nodes.nodes.len(), start);
     pool.install(|| least(|| projection.sweep(0.0)))
 }
 

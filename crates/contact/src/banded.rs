@@ -12,6 +12,8 @@
 //! Memory: `size × (bandwidth + 1)` numbers per rod for a matrix and as many for a factor; for an open rod
 //! 4 × 11 × 8 = 352 bytes per vertex each, for a closed one 4 × 19 × 8 = 608.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::lanes::{LANES, Lanes, dispatch};
@@ -129,6 +131,11 @@ impl BandedLayout {
         }
     }
 
+    /// The unknowns of all matrices of a group, as they lie one after the other.
+    fn unknowns_of(&self, group: usize) -> Range<usize> {
+        group * LANES * self.size..(group + 1) * LANES * self.size
+    }
+
     /// Entries of one matrix.
     fn entries(&self) -> usize {
         self.size * (self.bandwidth + 1)
@@ -143,10 +150,23 @@ impl BandedLayout {
         }
     }
 
+    /// Back to vectors; these stay as they are where there are no rows.
     fn scatter(&self, rows: &[Lanes], vectors: &mut [f64]) {
+        self.visit(rows, vectors, |value, found| *value = found);
+    }
+
+    fn scatter_add(&self, rows: &[Lanes], vectors: &mut [f64]) {
+        self.visit(rows, vectors, |value, found| *value += found);
+    }
+
+    #[inline(always)]
+    fn visit(&self, rows: &[Lanes], vectors: &mut [f64], each: impl Fn(&mut f64, f64)) {
+        if rows.is_empty() {
+            return;
+        }
         for (lane, vector) in vectors.chunks_exact_mut(self.size).enumerate() {
             for (unknown, value) in vector.iter_mut().enumerate() {
-                *value = rows[self.row(unknown)].0[lane];
+                each(value, rows[self.row(unknown)].0[lane]);
             }
         }
     }
@@ -262,11 +282,23 @@ impl BandedBatch {
 
     /// Takes over the entries of a batch of the same layout and count.
     pub fn copy_from(&mut self, other: &BandedBatch) {
-        let of_task = (GROUPS * self.layout.entries()).max(1);
-        let tasks = self.entries.par_chunks_mut(of_task);
-        tasks
-            .zip(other.entries.par_chunks(of_task))
-            .for_each(|(to, from)| to.copy_from_slice(from));
+        self.copy_some(other, |_| true);
+    }
+
+    /// The same for groups with unknowns that changed; the function says whether there are any in a range.
+    pub fn copy_some(
+        &mut self,
+        other: &BandedBatch,
+        is_changed: impl Fn(Range<usize>) -> bool + Sync,
+    ) {
+        let layout = &self.layout;
+        let of_group = layout.entries().max(1);
+        let groups = self.entries.par_chunks_mut(of_group);
+        let groups = groups.zip(other.entries.par_chunks(of_group)).enumerate();
+        groups
+            .with_min_len(GROUPS)
+            .filter(|(group, _)| is_changed(layout.unknowns_of(*group)))
+            .for_each(|(_, (to, from))| to.copy_from_slice(from));
     }
 
     /// Number of degrees of freedom of all matrices.
@@ -332,6 +364,26 @@ impl BandedBatch {
         groups
             .with_min_len(GROUPS)
             .for_each(|(entries, values)| layout.add_diagonal(entries, values));
+    }
+
+    /// Adds to the diagonals, group by group: for the unknowns of each, a function calls another with those that it adds to, and what.
+    pub fn add_to_diagonal(
+        &mut self,
+        of_group: impl Fn(Range<usize>, &mut dyn FnMut(usize, f64)) + Sync,
+    ) {
+        let layout = self.layout.clone();
+        let groups = self.groups_mut().enumerate().with_min_len(GROUPS);
+        groups.for_each(|(group, entries)| {
+            let unknowns = layout.unknowns_of(group);
+            let first = unknowns.start;
+            of_group(unknowns, &mut |unknown, value| {
+                let (lane, own) = (
+                    (unknown - first) / layout.size,
+                    (unknown - first) % layout.size,
+                );
+                entries[layout.entry(own, own)].0[lane] += value;
+            });
+        });
     }
 
     /// Takes held unknowns out: their rows and columns become zero and their diagonal entries `diagonal`. One flag per
@@ -424,9 +476,24 @@ impl BandedFactor {
     /// # Errors
     /// If one of them is not positive definite or not finite: the first such rod. The factors of the others are usable.
     pub fn factorize(&mut self, batch: &BandedBatch) -> Result<(), NotPositiveDefinite> {
+        self.factorize_some(batch, |_| true)
+    }
+
+    /// The same for groups with unknowns that changed; the function says whether there are any in a range.
+    ///
+    /// # Errors
+    /// As [`BandedFactor::factorize`].
+    pub fn factorize_some(
+        &mut self,
+        batch: &BandedBatch,
+        is_changed: impl Fn(Range<usize>) -> bool + Sync,
+    ) -> Result<(), NotPositiveDefinite> {
         let layout = &self.layout;
         let of_group = layout.entries().max(1);
         let factorize = |(group, (factor, matrix)): (usize, (&mut [Lanes], &[Lanes]))| {
+            if !is_changed(layout.unknowns_of(group)) {
+                return None;
+            }
             dispatch(kernel::Factorize {
                 matrix,
                 factor,
@@ -452,24 +519,56 @@ impl BandedFactor {
 
     /// Replaces right-hand sides b, one after the other, by A⁻¹ b.
     pub fn solve_in_place(&self, vectors: &mut [f64]) {
-        let layout = &self.layout;
-        let of_vectors = (GROUPS * LANES * layout.size).max(1);
-        let of_factors = (GROUPS * layout.entries()).max(1);
-        let tasks = vectors.par_chunks_mut(of_vectors);
-        let tasks = tasks.zip(self.entries.par_chunks(of_factors));
-        tasks.for_each(|(vectors, factors)| {
-            let mut rows = vec![Lanes::default(); layout.size];
-            let vectors = vectors.chunks_mut(LANES * layout.size);
-            for (factor, vectors) in factors.chunks_exact(layout.entries()).zip(vectors) {
-                layout.gather(vectors, &mut rows);
-                dispatch(kernel::Solve {
-                    factor,
-                    bandwidth: layout.bandwidth,
-                    rows: &mut rows,
-                });
-                layout.scatter(&rows, vectors);
-            }
+        let of_task = (GROUPS * LANES * self.layout.size).max(1);
+        let tasks = vectors.par_chunks_mut(of_task).enumerate();
+        tasks.for_each(|(task, vectors)| {
+            self.solve_groups(task, vectors, |rows, vectors| {
+                self.layout.scatter(rows, vectors);
+            });
         });
+    }
+
+    /// Adds A⁻¹ b to x, and makes b zero.
+    pub fn add_solution(&self, b: &mut [f64], x: &mut [f64]) {
+        let layout = &self.layout;
+        let of_task = (GROUPS * LANES * layout.size).max(1);
+        let tasks = b.par_chunks_mut(of_task).zip(x.par_chunks_mut(of_task));
+        tasks.enumerate().for_each(|(task, (b, x))| {
+            let mut groups = x.chunks_mut((LANES * layout.size).max(1));
+            self.solve_groups(task, b, |rows, b| {
+                b.fill(0.0);
+                if let Some(x) = groups.next() {
+                    layout.scatter_add(rows, x);
+                }
+            });
+        });
+    }
+
+    /// Solves for the groups of a task, in order, and hands over what is found with where it came from; no rows where nothing acts, since that
+    /// stays as it is.
+    fn solve_groups(
+        &self,
+        task: usize,
+        vectors: &mut [f64],
+        mut found: impl FnMut(&[Lanes], &mut [f64]),
+    ) {
+        let layout = &self.layout;
+        let of_group = layout.entries();
+        let factors = self.entries[task * GROUPS * of_group..].chunks_exact(of_group.max(1));
+        let mut rows = vec![Lanes::default(); layout.size];
+        for (factor, vectors) in factors.zip(vectors.chunks_mut((LANES * layout.size).max(1))) {
+            if vectors.iter().all(|entry| *entry == 0.0) {
+                found(&[], vectors);
+                continue;
+            }
+            layout.gather(vectors, &mut rows);
+            dispatch(kernel::Solve {
+                factor,
+                bandwidth: layout.bandwidth,
+                rows: &mut rows,
+            });
+            found(&rows, vectors);
+        }
     }
 
     /// The diagonals of A⁻¹, one after the other: how far each unknown gives way to a force on it.

@@ -13,6 +13,7 @@ mod factor;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
@@ -47,6 +48,32 @@ pub struct Body {
     pub offset: usize,
     /// Its matrix.
     pub matrix: Matrix,
+}
+
+impl Body {
+    /// Its degrees of freedom.
+    pub fn dofs(&self) -> Range<usize> {
+        self.offset..self.offset + self.matrix.dofs()
+    }
+}
+
+/// Weights of nodes, by where the velocities of these start.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeWeights<'a> {
+    /// Where each starts, ascending.
+    pub offsets: &'a [usize],
+    /// The weight of each (kg).
+    pub weights: &'a [f64],
+}
+
+impl<'a> NodeWeights<'a> {
+    /// Those of nodes that start within a range of degrees of freedom.
+    fn within(self, dofs: Range<usize>) -> impl Iterator<Item = (usize, f64)> + use<'a> {
+        let begin = self.offsets.partition_point(|offset| *offset < dofs.start);
+        let count = self.offsets[begin..].partition_point(|offset| *offset < dofs.end);
+        let places = begin..begin + count;
+        places.map(move |place| (self.offsets[place], self.weights[place]))
+    }
 }
 
 /// The matrix of a body.
@@ -231,15 +258,42 @@ impl System {
         free_part_of(&self.is_cut, self.node_offset[node])
     }
 
-    /// Adds weights to the diagonal of nodes where they can move.
-    pub fn add_weights(&mut self, weights: impl IntoIterator<Item = (u32, f64)>) {
-        for (node, weight) in weights {
-            let free = self.free_part(node as usize);
-            let offset = self.node_offset[node as usize];
-            let index = self.body_of(offset);
-            let body = &mut self.bodies[index];
-            let block = DMat3::from_diagonal(free * weight);
-            body.matrix.add_block(offset - body.offset, &block);
+    /// Becomes another system of the same bodies, with weights added to the diagonal of nodes where they can move. Only what changed is looked
+    /// at: a function says whether any of a range of degrees of freedom did.
+    pub fn weigh(
+        &mut self,
+        other: &System,
+        weights: NodeWeights<'_>,
+        is_changed: impl Fn(Range<usize>) -> bool + Sync,
+    ) {
+        self.couplings.clone_from(&other.couplings);
+        self.is_cut.clone_from(&other.is_cut);
+        self.is_merged = other.is_merged;
+        let free = |offset: usize| free_part_of(&other.is_cut, offset);
+        for (body, from) in self.bodies.iter_mut().zip(&other.bodies) {
+            let (first, dofs) = (body.offset, body.dofs());
+            let changed = |own: &Range<usize>| is_changed(first + own.start..first + own.end);
+            match (&mut body.matrix, &from.matrix) {
+                _ if !is_changed(dofs.clone()) => {}
+                (Matrix::Rods(to), Matrix::Rods(from)) => {
+                    to.copy_some(from, |own| changed(&own));
+                    to.add_to_diagonal(|own, add| {
+                        let here = first + own.start..first + own.end;
+                        let here = if changed(&own) { here } else { 0..0 };
+                        for (offset, weight) in weights.within(here) {
+                            let added = (free(offset) * weight).to_array();
+                            (0..3).for_each(|axis| add(offset - first + axis, added[axis]));
+                        }
+                    });
+                }
+                (to, from) => {
+                    to.copy_from(from);
+                    for (offset, weight) in weights.within(dofs) {
+                        let block = DMat3::from_diagonal(free(offset) * weight);
+                        to.add_block(offset - first, &block);
+                    }
+                }
+            }
         }
     }
 
@@ -248,16 +302,6 @@ impl System {
         let offset = self.node_offset[node];
         let body = &self.bodies[self.body_of(offset)];
         body.matrix.block(offset - body.offset)
-    }
-
-    /// Becomes equal to another system of bodies of the same kinds and patterns, in the memory that is there.
-    pub fn copy_from(&mut self, other: &System) {
-        for (to, from) in self.bodies.iter_mut().zip(&other.bodies) {
-            to.matrix.copy_from(&from.matrix);
-        }
-        self.couplings.clone_from(&other.couplings);
-        self.is_cut.clone_from(&other.is_cut);
-        self.is_merged = other.is_merged;
     }
 
     /// Whether another system has the same nodes, and bodies of the same kinds and patterns.

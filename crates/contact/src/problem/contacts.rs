@@ -78,10 +78,14 @@ impl Contacts {
 
     /// The nodes that take part in a contact, each once, ascending.
     pub fn touched(&self) -> Vec<u32> {
-        let mut nodes: Vec<u32> = self.stencils.iter().map(|(node, _)| *node).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
+        let nodes = self.stencils.iter().map(|(node, _)| *node as usize + 1);
+        let mut is_touched = vec![false; nodes.max().unwrap_or(0)];
+        for (node, _) in &self.stencils {
+            is_touched[*node as usize] = true;
+        }
+        let nodes = is_touched.into_iter().enumerate();
+        let touched = nodes.filter(|(_, is_touched)| *is_touched);
+        touched.map(|(node, _)| node as u32).collect()
     }
 }
 

@@ -1,10 +1,14 @@
 //! The yardstick: how far an answer is from the law and from the equations of motion, in metres.
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use super::NodalProblem;
 use crate::law;
 use crate::system::SystemFactor;
+
+/// Numbers that one task looks at.
+const CHUNK: usize = 2048;
 
 /// How far an answer is from a solution (m).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,7 +28,21 @@ impl Errors {
 
 /// Not `max`, which passes over what is no number.
 pub(crate) fn larger(one: f64, other: f64) -> f64 {
-    if other <= one { one } else { other }
+    if other <= one || one.is_nan() {
+        one
+    } else {
+        other
+    }
+}
+
+/// The largest of many numbers, not a number if one is not; on all threads.
+pub(crate) fn largest(count: usize, number: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let chunks = (0..count.div_ceil(CHUNK)).into_par_iter().map(|chunk| {
+        let places = chunk * CHUNK..count.min((chunk + 1) * CHUNK);
+        places.map(&number).fold(0.0, larger)
+    });
+    let of_chunks: Vec<f64> = chunks.collect();
+    of_chunks.into_iter().fold(0.0, larger)
 }
 
 impl NodalProblem {
@@ -54,8 +72,7 @@ impl NodalProblem {
             let scaled = r * self.lightness(contact);
             law::natural_map_about(of.normal, of.friction, u, scaled, 1.0).length()
         };
-        let errors = (0..self.contacts.len()).map(error);
-        self.step * errors.fold(0.0, larger)
+        self.step * largest(self.contacts.len(), error)
     }
 
     /// ρ = A v − f − Bᵀ r (N s); zero where something is held.
@@ -115,11 +132,15 @@ impl NodalProblem {
 
     /// h · max_j ‖v_j‖, twists by their arms (m).
     pub fn largest_displacement(&self, velocities: &[f64]) -> f64 {
-        let nodes = self.system.node_offset.iter();
-        let at_nodes = nodes.map(|offset| DVec3::from_slice(&velocities[*offset..]).length());
-        let arms = self.arms.iter();
-        let beside = arms.map(|(dof, arm)| (velocities[*dof] * arm).abs());
-        self.step * at_nodes.chain(beside).fold(0.0, larger)
+        let offsets = &self.system.node_offset;
+        let at_nodes = largest(offsets.len(), |node| {
+            DVec3::from_slice(&velocities[offsets[node]..]).length()
+        });
+        let beside = largest(self.arms.len(), |place| {
+            let (dof, arm) = self.arms[place];
+            (velocities[dof] * arm).abs()
+        });
+        self.step * larger(at_nodes, beside)
     }
 }
 

@@ -23,7 +23,7 @@ use iterate::Iterate;
 use polish::Polish;
 pub use projection::LocalSolver;
 use projection::Projection;
-use weighted::{Weighted, changed_bodies};
+use weighted::{Weighted, any_within, changed_offsets};
 pub use weights::{WeightedNodes, Weights};
 
 /// What moves in a step by no more than so many times the tolerance rests.
@@ -186,9 +186,9 @@ impl Run {
 
     /// Goes to where the step before ended.
     fn start(&mut self, problem: &NodalProblem, factor: &SystemFactor, warm: &Warm) {
-        self.pose(problem, &warm.impulses_of(problem));
+        self.pose(problem, &warm.impulses_of(problem), |_| true);
         self.iterate = Iterate::start(problem, factor, warm, &self.settings);
-        self.iterate.place(problem, &self.nodes, &self.projection);
+        self.iterate.place(&self.nodes, &self.projection);
     }
 
     /// Lets the caller change contacts and matrices, and takes over what changed; whether anything did.
@@ -213,68 +213,76 @@ impl Run {
         }
         self.best = None;
         factor.factorize_some(&problem.system, |body| refined.bodies.contains(&body))?;
-        let before = std::mem::take(&mut self.nodes);
-        self.pose(problem, &known.impulses_of(problem));
+        let before = self.nodes.clone();
+        let is_new = |offset: usize| refined.bodies.contains(&problem.system.body_of(offset));
+        self.pose(problem, &known.impulses_of(problem), is_new);
         match is_answer {
             // Also where Newton steps found it, which iterations know nothing of.
             true => {
                 self.iterate.velocities = velocities;
-                self.iterate.place(problem, &self.nodes, &self.projection);
+                self.iterate.place(&self.nodes, &self.projection);
             }
-            false => self.iterate.carry_over(problem, &before, &self.nodes),
+            false => {
+                let iterate = &mut self.iterate;
+                iterate.carry_over(&before, &self.nodes, &self.projection);
+            }
         }
-        let others = changed_bodies(problem, &before, &self.nodes);
-        let is_changed =
-            |body: usize| refined.bodies.contains(&body) || others.binary_search(&body).is_ok();
-        weighted.weigh(problem, &self.nodes, is_changed)?;
+        let offsets = changed_offsets(problem, &before, &self.nodes);
+        weighted.weigh(problem, &self.nodes, |dofs| {
+            is_new(dofs.start) || any_within(&offsets, &dofs)
+        })?;
         Ok(true)
     }
 
-    /// Takes over the contacts of the problem, with r.
-    fn pose(&mut self, problem: &NodalProblem, impulses: &[DVec3]) {
-        self.nodes = WeightedNodes::new(problem, self.settings.weights);
+    /// Takes over the contacts of the problem, with r. Of nodes in other bodies than before, as a function of where they start says, everything
+    /// may be new.
+    fn pose(
+        &mut self,
+        problem: &NodalProblem,
+        impulses: &[DVec3],
+        is_new: impl Fn(usize) -> bool + Sync,
+    ) {
+        let offsets = &problem.system.node_offset;
+        let is_changed = |node: u32| is_new(offsets[node as usize]);
+        self.nodes = WeightedNodes::after(&self.nodes, problem, self.settings.weights, is_changed);
         self.projection.pose(problem, &self.nodes, impulses);
     }
 
     /// One iteration of Alg. 4; how many times it went through the factors.
     fn iterate(&mut self, problem: &NodalProblem, weighted: &mut Weighted) -> usize {
-        let iterate = &mut self.iterate;
-        // Update the velocities of all degrees of freedom.
-        let mut rhs = problem.force.clone();
-        for (place, node) in self.nodes.nodes.iter().enumerate() {
-            let pull = iterate.feasible_ahead[place] + iterate.dual_ahead[place];
-            let free = problem.system.free_part(*node as usize);
-            let offset = problem.system.node_offset[*node as usize];
-            let sum = DVec3::from_slice(&rhs[offset..]) + pull * self.nodes.weights[place] * free;
-            sum.write_to_slice(&mut rhs[offset..]);
+        let (iterate, nodes) = (&mut self.iterate, &self.nodes);
+        // Update the velocities of all degrees of freedom: once for all, then only for what changes.
+        let (unrest, mut products) = (iterate.unrest, 1);
+        match iterate.pull(problem, nodes) {
+            Some(mut rhs) => {
+                // The first solve has nothing to be measured by.
+                let accuracy = match unrest.is_finite() {
+                    true => 1e-3 * unrest,
+                    false => 0.0,
+                };
+                let enough = LIGHT * self.settings.tolerance / problem.step;
+                let velocities = &mut iterate.velocities;
+                products = weighted.solve(&mut rhs, velocities, [accuracy, enough]);
+                if !weighted.is_exact() {
+                    iterate.forget();
+                }
+            }
+            None => {
+                let (change, velocities) = iterate.change();
+                weighted.add_solution(change, velocities);
+            }
         }
-        // The first solve has nothing to be measured by.
-        let accuracy = match iterate.unrest.is_finite() {
-            true => 1e-3 * iterate.unrest,
-            false => 0.0,
-        };
-        let enough = LIGHT * self.settings.tolerance / problem.step;
-        let products = weighted.solve(&mut rhs, &mut iterate.velocities, [accuracy, enough]);
         // Update the feasible projection.
-        let velocities = iterate.at(problem, &self.nodes);
-        let mut feasible = velocities.clone();
-        for (p, dual) in feasible.iter_mut().zip(&iterate.dual_ahead) {
-            *p -= *dual;
-        }
         let quiet = match self.settings.sleeps {
-            true => 0.01 * iterate.unrest,
+            true => 0.01 * unrest,
             false => 0.0,
         };
-        let enough = 0.1 * iterate.unrest;
-        let change = self
-            .projection
-            .project(&mut feasible, self.settings.sweeps, enough, quiet);
-        iterate.advance(
-            &velocities,
-            feasible,
-            &self.nodes.weights,
-            self.settings.is_accelerated,
-        );
+        let enough = 0.1 * unrest;
+        let start = (nodes.nodes.len(), |place| iterate.aim(nodes, place));
+        let sweeps = self.settings.sweeps;
+        let change = self.projection.project(start, sweeps, enough, quiet);
+        let is_accelerated = self.settings.is_accelerated;
+        iterate.advance(nodes, &self.projection, is_accelerated);
         iterate.unrest = larger(iterate.unrest, change);
         products
     }

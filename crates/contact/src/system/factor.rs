@@ -1,6 +1,7 @@
 //! Factorizations of a system body by body, and solves through couplings: exact where they can be eliminated, else by conjugate
 //! gradients.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -13,6 +14,9 @@ use crate::cholesky::{Factor, FactorError, Symbolic, parts};
 
 /// Where the residual of conjugate gradients ends, as a part of where it began: rounding lets it go no further.
 const TOLERANCE: f64 = 1e-14;
+
+/// Entries of vectors that one task works on.
+const CHUNK: usize = 4096;
 
 /// More iterations than this are worth nothing: ties are few, or springs much softer than what they tie.
 const MOST_ITERATIONS: usize = 2000;
@@ -44,17 +48,22 @@ impl BodyFactor {
         }
     }
 
-    fn factorize(&mut self, matrix: &Matrix) -> Result<(), FactorError> {
+    /// Of a batch of rods, only what changed; a function says whether any of a range of its unknowns did.
+    fn factorize(
+        &mut self,
+        matrix: &Matrix,
+        is_changed: impl Fn(Range<usize>) -> bool + Sync,
+    ) -> Result<(), FactorError> {
         match (self, matrix) {
             (BodyFactor::Blocks(factor), Matrix::Blocks(matrix)) => factor.factorize(matrix),
             (BodyFactor::Rods(factor), Matrix::Rods(batch)) => {
                 let size = batch.layout().size();
-                factor
-                    .factorize(batch)
-                    .map_err(|error| FactorError::NotPositiveDefiniteRod {
+                factor.factorize_some(batch, is_changed).map_err(|error| {
+                    FactorError::NotPositiveDefiniteRod {
                         rod: error.rod,
                         unknown: error.unknown % size,
-                    })
+                    }
+                })
             }
             _ => unreachable!("a factor of another kind than its body"),
         }
@@ -71,6 +80,25 @@ impl BodyFactor {
             BodyFactor::Blocks(factor) => factor.solve_in_place(rhs),
             BodyFactor::Rods(factor) => factor.solve_in_place(rhs),
         }
+    }
+
+    /// Adds A⁻¹ b to x, and makes b zero.
+    fn add_solution(&self, b: &mut [f64], x: &mut [f64], is_light: bool) {
+        match self {
+            BodyFactor::Rods(factor) => factor.add_solution(b, x),
+            BodyFactor::Blocks(_) if b.iter().all(|entry| *entry == 0.0) => {}
+            BodyFactor::Blocks(_) => {
+                self.solve_in_place(b, is_light);
+                move_to(b, x);
+            }
+        }
+    }
+}
+
+/// Adds b to x, and makes b zero.
+fn move_to(b: &mut [f64], x: &mut [f64]) {
+    for (b, x) in b.iter_mut().zip(x) {
+        *x += std::mem::take(b);
     }
 }
 
@@ -163,23 +191,41 @@ impl SystemFactor {
         system: &System,
         is_chosen: impl Fn(usize) -> bool + Sync,
     ) -> Result<(), SystemFactorError> {
+        self.factorize_changed(system, |dofs| is_chosen(system.body_of(dofs.start)))
+    }
+
+    /// Factorizes what changed: bodies, and of batches of rods those rods. A function says whether any of a range of degrees of freedom
+    /// did.
+    ///
+    /// # Errors
+    /// As [`SystemFactor::factorize`].
+    ///
+    /// # Panics
+    /// If the bodies are not those that the factors were made for.
+    pub fn factorize_changed(
+        &mut self,
+        system: &System,
+        is_changed: impl Fn(Range<usize>) -> bool + Sync,
+    ) -> Result<(), SystemFactorError> {
         assert_eq!(self.factors.len(), system.bodies.len());
         self.elimination.pose(system, &self.factors);
         let bodies = 0..self.factors.len();
         let is_host: Vec<bool> = bodies.map(|body| self.elimination.is_host(body)).collect();
         let was_left_out = std::mem::replace(&mut self.is_left_out, is_host.clone());
-        let factorized = self.factorize_bodies(system, |body| {
-            (is_chosen(body) || was_left_out[body]) && !is_host[body]
+        let factorized = self.factorize_bodies(system, |body, dofs| {
+            (was_left_out[body] || is_changed(dofs)) && !is_host[body]
         });
         if factorized.is_err() {
             self.elimination.forget();
         }
         factorized?;
         let elimination = &mut self.elimination;
-        let eliminated = elimination.factorize(system, &self.factors, &is_chosen);
+        let eliminated = elimination.factorize(system, &self.factors, |body| {
+            is_changed(system.bodies[body].dofs())
+        });
         if eliminated.is_none() {
             self.is_left_out.fill(false);
-            self.factorize_bodies(system, |body| is_host[body])?;
+            self.factorize_bodies(system, |body, _| is_host[body])?;
         }
         Ok(())
     }
@@ -187,13 +233,18 @@ impl SystemFactor {
     fn factorize_bodies(
         &mut self,
         system: &System,
-        is_chosen: impl Fn(usize) -> bool + Sync,
+        is_changed: impl Fn(usize, Range<usize>) -> bool + Sync,
     ) -> Result<(), SystemFactorError> {
         let pairs = self.factors.par_iter_mut().zip(&system.bodies).enumerate();
         let results: Vec<_> = pairs
-            .map(|(index, (factor, body))| match is_chosen(index) {
-                true => factor.factorize(&body.matrix),
-                false => Ok(()),
+            .map(|(index, (factor, body))| {
+                let first = body.offset;
+                match is_changed(index, body.dofs()) {
+                    true => factor.factorize(&body.matrix, |own| {
+                        is_changed(index, first + own.start..first + own.end)
+                    }),
+                    false => Ok(()),
+                }
             })
             .collect();
         let mut failures = results.into_iter().enumerate();
@@ -244,6 +295,22 @@ impl SystemFactor {
     /// If `rhs` does not have the length of the factorized system.
     pub fn solve_lightly(&self, rhs: &mut [f64]) {
         self.precondition(rhs, true);
+    }
+
+    /// Adds `A⁻¹ b` to x where solves need no conjugate gradients, and makes b zero: what b does not act on is not looked at.
+    ///
+    /// # Panics
+    /// If a vector does not have the length of the factorized system.
+    pub(crate) fn add_solution(&self, b: &mut [f64], x: &mut [f64], is_light: bool) {
+        if self.elimination.is_done() {
+            self.elimination.solve_in_place(&self.factors, b, is_light);
+            let parts = b.par_chunks_mut(CHUNK).zip(x.par_chunks_mut(CHUNK));
+            return parts.for_each(|(b, x)| move_to(b, x));
+        }
+        let dofs = || self.factors.iter().map(BodyFactor::dofs);
+        let work = self.factors.par_iter().zip(parts(b, dofs()));
+        work.zip(parts(x, dofs()))
+            .for_each(|((factor, b), x)| factor.add_solution(b, x, is_light));
     }
 
     /// The diagonal of the inverse of a body's own matrix, if it is a batch of rods.

@@ -17,8 +17,11 @@ use crate::solve::coloring::Coloring;
 /// Contacts that a thread takes at a time.
 const CHUNK: usize = 512;
 
+/// Nodes that a thread takes at a time.
+const NODES: usize = 4096;
+
 /// How many sweeps a contact sleeps.
-const SLEEP: u32 = 5;
+const SLEEP: u64 = 5;
 
 /// How a contact is solved by itself. Both give the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,8 +47,8 @@ struct Record {
     /// Where its stencil begins and ends.
     start: u32,
     end: u32,
-    /// Sweeps to sleep.
-    sleep: u32,
+    /// The sweep before which it sleeps.
+    sleeps_until: u64,
 }
 
 /// What of a contact is not needed in a sweep.
@@ -86,18 +89,15 @@ impl Velocities {
     }
 
     /// Takes over other velocities.
-    fn copy_from(&mut self, velocities: &[DVec3]) {
-        self.0.resize_with(velocities.len(), Default::default);
-        for (place, velocity) in velocities.iter().enumerate() {
-            self.set(place as u32, *velocity);
-        }
-    }
-
-    /// Copies them out.
-    fn copy_to(&self, velocities: &mut [DVec3]) {
-        for (place, velocity) in velocities.iter_mut().enumerate() {
-            *velocity = self.get(place as u32);
-        }
+    fn fill(&mut self, count: usize, velocity: impl Fn(usize) -> DVec3 + Sync) {
+        self.0.resize_with(count, Default::default);
+        let chunks = self.0.par_chunks_mut(NODES).enumerate();
+        chunks.for_each(|(chunk, entries)| {
+            for (place, entry) in entries.iter_mut().enumerate() {
+                let velocity = velocity(chunk * NODES + place).to_array();
+                *entry = velocity.map(|number| AtomicU64::new(number.to_bits()));
+            }
+        });
     }
 }
 
@@ -109,6 +109,8 @@ pub struct Projection {
     scales: Vec<Scale>,
     stencils: Vec<Weight>,
     velocities: Velocities,
+    /// The sweeps so far; more where contacts were woken.
+    sweeps: u64,
     /// How contacts are solved.
     pub local: LocalSolver,
 }
@@ -180,7 +182,7 @@ impl Projection {
             compliance: compliance / scale,
             start: start as u32,
             end: self.stencils.len() as u32,
-            sleep: 0,
+            sleeps_until: 0,
         });
         self.scales.push(Scale {
             scale,
@@ -216,21 +218,19 @@ impl Projection {
         }
     }
 
-    /// Projects velocities p = v − λ (Alg. 3): sweeps until no contact changes its velocity by more than `enough`, at most
-    /// `sweeps`. Contacts that change by less than `quiet` sleep for a while (6.3.3). Says by how much contacts changed in the
-    /// last sweep.
+    /// Projects velocities p = v − λ + W⁻¹ Bᵀ r (Alg. 3), of which there are `count`: sweeps until no contact changes its velocity by more than
+    /// `enough`, at most `sweeps`. Contacts that change by less than `quiet` sleep for a while (6.3.3). Says by how much contacts changed
+    /// in the last sweep.
     pub fn project(
         &mut self,
-        velocities: &mut [DVec3],
+        (count, velocity): (usize, impl Fn(usize) -> DVec3 + Sync),
         sweeps: usize,
         enough: f64,
         quiet: f64,
     ) -> f64 {
-        self.push(velocities);
-        self.set_velocities(velocities);
-        for record in &mut self.records {
-            record.sleep = 0;
-        }
+        self.set_velocities(count, velocity);
+        // All are awake.
+        self.sweeps += SLEEP;
         let mut change = 0.0;
         for _ in 0..sweeps {
             change = self.sweep(quiet);
@@ -238,8 +238,13 @@ impl Projection {
                 break;
             }
         }
-        self.velocities.copy_to(velocities);
         change
+    }
+
+    /// p of a node with a weight.
+    #[inline]
+    pub fn velocity(&self, place: usize) -> DVec3 {
+        self.velocities.get(place as u32)
     }
 
     /// What a contact takes in memory on average, and how much of it a sweep reads and writes (bytes).
@@ -256,13 +261,19 @@ impl Projection {
     }
 
     /// Takes over velocities p of nodes with weights, for [`Projection::sweep`].
-    pub fn set_velocities(&mut self, velocities: &[DVec3]) {
-        self.velocities.copy_from(velocities);
+    pub fn set_velocities(&mut self, count: usize, velocity: impl Fn(usize) -> DVec3 + Sync) {
+        self.velocities.fill(count, velocity);
     }
 
     /// Solves every contact that is awake once; the largest change of a relative velocity.
     pub fn sweep(&mut self, quiet: f64) -> f64 {
-        let (stencils, velocities) = (&self.stencils[..], &self.velocities);
+        self.sweeps += 1;
+        let pass = Pass {
+            stencils: &self.stencils,
+            velocities: &self.velocities,
+            number: self.sweeps,
+            quiet,
+        };
         let sweep_in_order = match self.local {
             LocalSolver::Isotropic => sweep_in_order::<false>,
             LocalSolver::General => sweep_in_order::<true>,
@@ -274,34 +285,36 @@ impl Projection {
             let (of_stage, others) = staged.split_at_mut(stage.len());
             let chunks = of_stage.par_chunks_mut(CHUNK);
             let changes: Vec<f64> = chunks
-                .map(|records| sweep_in_order(records, stencils, velocities, quiet))
+                .map(|records| sweep_in_order(records, &pass))
                 .collect();
             largest = changes.into_iter().fold(largest, larger);
             staged = others;
         }
-        larger(largest, sweep_in_order(rest, stencils, velocities, quiet))
+        larger(largest, sweep_in_order(rest, &pass))
     }
 }
 
-fn sweep_in_order<const GENERAL: bool>(
-    records: &mut [Record],
-    stencils: &[Weight],
-    velocities: &Velocities,
+/// What a sweep goes by.
+struct Pass<'a> {
+    stencils: &'a [Weight],
+    velocities: &'a Velocities,
+    number: u64,
     quiet: f64,
-) -> f64 {
+}
+
+fn sweep_in_order<const GENERAL: bool>(records: &mut [Record], pass: &Pass<'_>) -> f64 {
     // Squares: a root for every contact would take a good part of the time.
     let mut largest = 0.0f64;
     for record in records {
-        if record.sleep > 0 {
-            record.sleep -= 1;
+        if pass.number < record.sleeps_until {
             continue;
         }
-        let stencil = &stencils[record.start as usize..record.end as usize];
+        let stencil = &pass.stencils[record.start as usize..record.end as usize];
         let change = record
-            .solve::<GENERAL>(stencil, velocities)
+            .solve::<GENERAL>(stencil, pass.velocities)
             .length_squared();
-        if change < quiet * quiet {
-            record.sleep = SLEEP;
+        if change < pass.quiet * pass.quiet {
+            record.sleeps_until = pass.number + SLEEP + 1;
         }
         largest = larger(largest, change);
     }

@@ -2,8 +2,10 @@
 
 use crate::problem::{Contacts, NodalProblem};
 use crate::symmetric::eigenvalues;
+use crate::system::NodeWeights;
 
 use glam::{DMat3, DVec3};
+use rayon::prelude::*;
 
 /// How the weights are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,13 +26,17 @@ pub enum Weights {
 /// otherwise pass on their push in many sweeps.
 const SPREAD: f64 = 0.01;
 
-/// Nodes with a weight, ascending.
+/// Nodes with a weight, by where they lie in vectors.
 #[derive(Clone, Debug, Default)]
 pub struct WeightedNodes {
     /// The nodes.
     pub nodes: Vec<u32>,
     /// w of each (kg).
     pub weights: Vec<f64>,
+    /// Where the velocities of each start, ascending.
+    pub offsets: Vec<usize>,
+    /// The weights without those of what they touch.
+    own: Vec<f64>,
     /// Where each node is among them, for all nodes.
     places: Vec<u32>,
 }
@@ -38,18 +44,36 @@ pub struct WeightedNodes {
 impl WeightedNodes {
     /// The nodes of a problem that get weights.
     pub fn new(problem: &NodalProblem, weights: Weights) -> Self {
-        let all = problem.system.node_offset.len();
-        let nodes = match weights {
+        Self::after(&Self::default(), problem, weights, |_| true)
+    }
+
+    /// The same if most are as before: a function says whether anything else about a node changed than its contacts.
+    pub fn after(
+        before: &Self,
+        problem: &NodalProblem,
+        weights: Weights,
+        is_changed: impl Fn(u32) -> bool + Sync,
+    ) -> Self {
+        let all = &problem.system.node_offset;
+        let mut nodes = match weights {
             Weights::Mobility => problem.contacts.touched(),
-            Weights::Paper { .. } => (0..all as u32).collect(),
+            Weights::Paper { .. } => (0..all.len() as u32).collect(),
         };
-        let mut places = vec![u32::MAX; all];
+        nodes.sort_by_key(|node| all[*node as usize]);
+        let mut places = vec![u32::MAX; all.len()];
         for (place, node) in nodes.iter().enumerate() {
             places[*node as usize] = place as u32;
         }
-        let weight = |node: &u32| weight_of(problem, weights, *node as usize);
+        let own = nodes.par_iter().with_min_len(64);
+        let own = own.map(|node| match before.find(*node) {
+            Some(place) if !is_changed(*node) => before.own[place],
+            _ => weight_of(problem, weights, *node as usize),
+        });
+        let own: Vec<f64> = own.collect();
         let mut made = Self {
-            weights: nodes.iter().map(weight).collect(),
+            weights: own.clone(),
+            offsets: nodes.iter().map(|node| all[*node as usize]).collect(),
+            own,
             nodes,
             places,
         };
@@ -60,14 +84,21 @@ impl WeightedNodes {
     }
 
     fn spread(&mut self, contacts: &Contacts) {
-        let before = self.weights.clone();
         for contact in 0..contacts.len() {
             let places = contacts.stencil(contact).iter();
             let places = places.map(|(node, _)| self.places[*node as usize] as usize);
-            let heaviest = places.clone().map(|at| before[at]).fold(0.0, f64::max);
+            let heaviest = places.clone().map(|at| self.own[at]).fold(0.0, f64::max);
             for at in places {
                 self.weights[at] = self.weights[at].max(SPREAD * heaviest);
             }
+        }
+    }
+
+    /// The weights, by where they are in vectors.
+    pub(super) fn by_offset(&self) -> NodeWeights<'_> {
+        NodeWeights {
+            offsets: &self.offsets,
+            weights: &self.weights,
         }
     }
 
