@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use crate::collide::candidates::CandidateLists;
 use crate::collide::distance::{Closest, edge_edge, point_triangle};
 use crate::collide::features::Features;
-use crate::collide::impacts::{PairImpact, impacts};
+use crate::collide::impacts::{PairImpact, impacts_since};
+use crate::collide::margins::{Margins, Travelled};
 use crate::collide::minimum::{Near, Placed};
 use crate::collide::pair::{Feature, Pair};
 use crate::collide::pairs::Candidates;
@@ -24,6 +25,7 @@ use crate::collide::{ccd, proximity::Contact};
 use crate::model::Model;
 use crate::model::touch::Touch;
 use crate::state::{Span, State};
+use shapes::ShapeMargins;
 pub(crate) use shapes::{Standing, pose_at};
 
 /// The part of the thickness that a motion must keep, whatever the solver says.
@@ -88,6 +90,31 @@ pub(crate) struct Detection<'a> {
     tree: Tree<3, MOVING>,
     lists: CandidateLists<3>,
     reach: Vec<f64>,
+    known: Known,
+}
+
+/// What is known since the motion was last followed.
+#[derive(Default)]
+struct Known {
+    /// The part of the thickness that was asked for.
+    part: f64,
+    travelled: Travelled,
+    of_pairs: Margins,
+    of_shapes: Vec<ShapeMargins>,
+}
+
+impl Known {
+    /// Goes on to other ends. What was clear of more than is asked for now still is, but not of less.
+    fn begin(&mut self, detection: &Detection<'_>, to: &[DVec3], part: f64) {
+        self.travelled.go_on(&detection.touch.features, to);
+        if part > self.part {
+            self.of_pairs = Margins::default();
+            self.of_shapes.clear();
+        }
+        self.part = part;
+        self.of_shapes
+            .resize_with(detection.standing.len(), ShapeMargins::default);
+    }
 }
 
 /// Where the points of everything that can touch are in a state, at a time.
@@ -184,6 +211,7 @@ impl<'a> Detection<'a> {
             lists,
             reach,
             from: start,
+            known: Known::default(),
         }
     }
 
@@ -195,6 +223,16 @@ impl<'a> Detection<'a> {
     /// A point that goes too far in a motion to look for all that it could meet, and how far (m).
     pub(crate) fn lost(&self, to: &[DVec3]) -> Option<(u32, f64)> {
         farthest(&self.from, to)
+    }
+
+    /// How many points leave where they were expected along a motion to these places.
+    pub(crate) fn leaving(&self, to: &[DVec3]) -> usize {
+        let motion = Motion {
+            from: &self.from,
+            to,
+            reach: &self.reach,
+        };
+        self.lists.leaving(&motion).len()
     }
 
     /// All points at the end of the step, if nodes end at these places.
@@ -271,21 +309,36 @@ impl<'a> Detection<'a> {
             self.lists
                 .search_again(&mut self.tree, features, &motion, &leaving);
         }
+        let mut known = match marked {
+            None => Known {
+                of_pairs: std::mem::take(&mut self.lists.margins),
+                ..std::mem::take(&mut self.known)
+            },
+            Some(_) => Known::default(),
+        };
+        known.begin(self, to, part);
         let some = marked.map(|marked| self.lists.candidates().with(features, marked));
-        let found = impacts(
+        let found = impacts_since(
             features,
             some.as_ref().unwrap_or(self.lists.candidates()),
-            &self.from,
-            to,
+            [&self.from, to],
             |points, _| self.separation(&points, part),
+            (&known.travelled, &mut known.of_pairs),
         );
-        let mut touching = Vec::new();
-        let points = found.point_triangle.iter().map(|found| (found, false));
-        for (found, is_edges) in points.chain(found.edge_edge.iter().map(|found| (found, true))) {
-            touching.extend(self.impact(found, is_edges, to, part));
-        }
+        let impact = |found: &[PairImpact], is_edges: bool| -> Vec<Touching> {
+            let found = found.par_iter().with_min_len(64);
+            let touching = found.filter_map(|found| self.impact(found, is_edges, to, part));
+            touching.collect()
+        };
+        let mut touching = impact(&found.point_triangle, false);
+        touching.extend(impact(&found.edge_edge, true));
         for (number, standing) in self.standing.iter().enumerate() {
-            touching.extend(standing.impacts(self, number as u32, to, (part, marked)));
+            let known = (&known.travelled, &mut known.of_shapes[number]);
+            touching.extend(standing.impacts(self, number as u32, to, (part, marked), known));
+        }
+        if marked.is_none() {
+            self.lists.margins = std::mem::take(&mut known.of_pairs);
+            self.known = known;
         }
         touching.sort_by(|one, other| one.id.cmp(&other.id).then(one.time.total_cmp(&other.time)));
         touching.dedup_by_key(|touching| touching.id);

@@ -9,6 +9,7 @@
 //! the volumes of that moment would find: no pair is lost, and none is there that such a search would not give.
 
 use super::features::Features;
+use super::margins::{Margins, Until};
 use super::pairs::Candidates;
 use super::tree::Tree;
 use super::volume::{MOVING, Motion, Volumes};
@@ -28,6 +29,8 @@ pub struct CandidateLists<const K: usize> {
     /// How far from where it was last expected each point may end (m).
     room: Vec<f64>,
     candidates: Candidates,
+    /// What is known of the pairs since they were last followed.
+    pub margins: Margins,
 }
 
 impl<const K: usize> CandidateLists<K> {
@@ -47,6 +50,7 @@ impl<const K: usize> CandidateLists<K> {
             volumes,
             room: room.to_vec(),
             candidates,
+            margins: Margins::default(),
         }
     }
 
@@ -98,11 +102,16 @@ impl<const K: usize> CandidateLists<K> {
         if points.len() * MANY > is_moved.len() {
             tree.refit(features, &self.volumes);
             // The lists are long: the old ones make place for the new.
-            self.candidates = Candidates::default();
+            (self.candidates, self.margins) = Default::default();
             self.candidates = tree.candidates(features);
         } else {
             let leaves = tree.refit_some(&self.volumes, &is_moved);
-            self.candidates.add(&tree.candidates_of(features, &leaves));
+            let found = tree.candidates_of(features, &leaves);
+            let (candidates, margins) = (&mut self.candidates, &mut self.margins);
+            let points = (&mut candidates.point_triangle, &mut margins.point_triangle);
+            add(points, &found.point_triangle);
+            let edges = (&mut candidates.edge_edge, &mut margins.edge_edge);
+            add(edges, &found.edge_edge);
         }
         self.candidates.len() - before
     }
@@ -131,12 +140,6 @@ impl Candidates {
     fn len(&self) -> usize {
         self.point_triangle.len() + self.edge_edge.len()
     }
-
-    /// Adds the pairs that are not there yet.
-    fn add(&mut self, other: &Candidates) {
-        add(&mut self.point_triangle, &other.point_triangle);
-        add(&mut self.edge_edge, &other.edge_edge);
-    }
 }
 
 /// Those of some pairs that a condition holds for, in order.
@@ -148,13 +151,14 @@ fn kept(pairs: &[[u32; 2]], is_kept: impl Fn([u32; 2]) -> bool + Sync) -> Vec<[u
     chunks.collect::<Vec<_>>().concat()
 }
 
-/// Adds to a sorted list what another has and it has not, without a copy of the list.
-fn add(list: &mut Vec<[u32; 2]>, other: &[[u32; 2]]) {
+/// Adds to a sorted list what another has and it has not, without a copy of the list. What is known of pairs stays with them; of new ones nothing is.
+fn add((list, margins): (&mut Vec<[u32; 2]>, &mut Vec<Until>), other: &[[u32; 2]]) {
     let new = other
         .iter()
         .filter(|pair| list.binary_search(pair).is_err());
     let new: Vec<[u32; 2]> = new.copied().collect();
     let mut old = list.len();
+    margins.resize(old + new.len(), 0.0);
     list.reserve_exact(new.len());
     list.extend(&new);
     // From the last: what is written was read before.
@@ -162,10 +166,10 @@ fn add(list: &mut Vec<[u32; 2]>, other: &[[u32; 2]]) {
     for pair in new.iter().rev() {
         while old > 0 && list[old - 1] > *pair {
             (old, place) = (old - 1, place - 1);
-            list[place] = list[old];
+            (list[place], margins[place]) = (list[old], margins[old]);
         }
         place -= 1;
-        list[place] = *pair;
+        (list[place], margins[place]) = (*pair, 0.0);
     }
 }
 

@@ -6,6 +6,7 @@ use reefknot_contact::lanes::dispatch;
 
 use super::ccd::{self, Filter, Impact};
 use super::features::Features;
+use super::margins::{Margins, Travelled, Until, is_clear, until};
 use super::pairs::Candidates;
 
 /// Pairs that a thread takes at a time.
@@ -48,58 +49,86 @@ pub fn impacts(
     to: &[DVec3],
     separation: impl Fn([u32; 4], usize) -> f64 + Sync,
 ) -> Impacts {
+    let nowhere = Travelled::default();
+    let known = (&nowhere, &mut Margins::default());
+    impacts_since(features, candidates, [from, to], separation, known)
+}
+
+/// The same, but for pairs that are still clear since the last time, with the same start, candidates and separations.
+#[must_use]
+pub fn impacts_since(
+    features: &Features,
+    candidates: &Candidates,
+    motion: [&[DVec3]; 2],
+    separation: impl Fn([u32; 4], usize) -> f64 + Sync,
+    (travelled, margins): (&Travelled, &mut Margins),
+) -> Impacts {
+    let (points, edges) = (&candidates.point_triangle, &candidates.edge_edge);
+    margins.point_triangle.resize(points.len(), 0.0);
+    margins.edge_edge.resize(edges.len(), 0.0);
+    let gone = |ways: &[f64], feature: u32| ways.get(feature as usize).copied().unwrap_or(0.0);
     let point_triangle = all_impacts::<false>(
-        &candidates.point_triangle,
-        [from, to],
+        (points, &mut margins.point_triangle),
+        motion,
+        |[point, triangle]| gone(&travelled.points, point) + gone(&travelled.triangles, triangle),
         |[point, triangle]| {
             let [a, b, c] = features.triangles[triangle as usize];
             let points = [point, a, b, c];
             (points, separation(points, 1))
         },
     );
-    let edge_edge = all_impacts::<true>(&candidates.edge_edge, [from, to], |[one, other]| {
-        let ([a, b], [c, d]) = (features.edges[one as usize], features.edges[other as usize]);
-        let points = [a, b, c, d];
-        (points, separation(points, 2))
-    });
+    let edge_edge = all_impacts::<true>(
+        (edges, &mut margins.edge_edge),
+        motion,
+        |[one, other]| gone(&travelled.edges, one) + gone(&travelled.edges, other),
+        |[one, other]| {
+            let ([a, b], [c, d]) = (features.edges[one as usize], features.edges[other as usize]);
+            let points = [a, b, c, d];
+            (points, separation(points, 2))
+        },
+    );
     Impacts {
         point_triangle,
         edge_edge,
     }
 }
 
-/// The impacts of pairs of one kind; `points` gives the four points of a pair, and its separation.
+/// The impacts of pairs of one kind; `gone` says how far the two features of a pair have gone, `points` gives its four points and its
+/// separation.
 fn all_impacts<const EDGES: bool>(
-    pairs: &[[u32; 2]],
+    (pairs, margins): (&[[u32; 2]], &mut [Until]),
     [from, to]: [&[DVec3]; 2],
+    gone: impl Fn([u32; 2]) -> f64 + Sync,
     points: impl Fn([u32; 2]) -> ([u32; 4], f64) + Sync,
 ) -> Vec<PairImpact> {
-    let chunks = pairs.par_chunks(CHUNK).map(|pairs| {
-        let (quads, separations): (Vec<_>, Vec<_>) = pairs.iter().map(|&pair| points(pair)).unzip();
-        let mut is_clear = vec![false; pairs.len()];
+    let search = match EDGES {
+        true => ccd::edge_edge,
+        false => ccd::point_triangle,
+    };
+    let chunks = pairs.par_chunks(CHUNK).zip(margins.par_chunks_mut(CHUNK));
+    let chunks = chunks.map(|(pairs, margins)| {
+        let open = (0..pairs.len()).filter(|at| !is_clear(gone(pairs[*at]), margins[*at]));
+        let open: Vec<usize> = open.collect();
+        let (quads, separations): (Vec<_>, Vec<_>) =
+            open.iter().map(|at| points(pairs[*at])).unzip();
+        let mut slacks = vec![0.0; open.len()];
         dispatch(Filter::<EDGES> {
             from,
             to,
             quads: &quads,
             separations: &separations,
-            is_clear: &mut is_clear,
+            slacks: &mut slacks,
         });
-        let search = if EDGES {
-            ccd::edge_edge
-        } else {
-            ccd::point_triangle
-        };
         let mut found = Vec::new();
-        for (index, quad) in quads.iter().enumerate() {
-            if is_clear[index] {
+        for (place, at) in open.into_iter().enumerate() {
+            margins[at] = until(gone(pairs[at]), slacks[place]);
+            if slacks[place] > 0.0 {
                 continue;
             }
-            let ends = [from, to].map(|at| quad.map(|point| at[point as usize]));
-            if let Some(impact) = search(&ends[0], &ends[1], separations[index]) {
-                found.push(PairImpact {
-                    pair: pairs[index],
-                    impact,
-                });
+            let ends = [from, to].map(|x| quads[place].map(|point| x[point as usize]));
+            if let Some(impact) = search(&ends[0], &ends[1], separations[place]) {
+                let pair = pairs[at];
+                found.push(PairImpact { pair, impact });
             }
         }
         found
@@ -193,6 +222,50 @@ mod tests {
             }
             prop_assert_eq!(found, alone);
         }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn what_is_passed_over_as_clear_collides_with_nothing(seed in any::<u64>(), guard in prop_oneof![Just(0.0), 0.0..0.3f64], scale in 1e-4..0.5f64) {
+            let scene = Scene::random(seed, 14, 1.0, DVec3::ZERO);
+            let Scene { features, from, .. } = &scene;
+            let all = everything(features);
+            let mut to = scene.to.clone();
+            let (mut travelled, mut margins) = (Travelled::default(), Margins::default());
+            for round in 0..6u64 {
+                travelled.go_on(features, &to);
+                let since = impacts_since(features, &all, [from, &to], |_, _| guard, (&travelled, &mut margins));
+                prop_assert_eq!(&since, &impacts(features, &all, from, &to, |_, _| guard));
+                // Smaller and smaller changes, as those of a solver.
+                let other = Scene::random(seed ^ (round + 1), 14, 1.0, DVec3::ZERO);
+                let part = scale * 0.4f64.powi(round as i32);
+                let ways = other.to.iter().zip(&other.from).map(|(to, from)| *to - *from);
+                to.iter_mut().zip(ways.cycle()).for_each(|(to, way)| *to += way * part);
+            }
+        }
+    }
+
+    #[test]
+    fn most_pairs_are_passed_over_the_second_time() {
+        let scene = Scene::random(7, 120, 1.0, DVec3::ZERO);
+        let Scene {
+            features, from, to, ..
+        } = &scene;
+        let all = everything(features);
+        let (mut travelled, mut margins) = (Travelled::default(), Margins::default());
+        travelled.go_on(features, to);
+        let known = (&travelled, &mut margins);
+        let _ = impacts_since(features, &all, [from, to], |_, _| 0.0, known);
+        let to: Vec<DVec3> = to.iter().map(|to| *to + DVec3::splat(1e-3)).collect();
+        travelled.go_on(features, &to);
+        let clear = all.edge_edge.iter().zip(&margins.edge_edge);
+        let clear = clear.filter(|([one, other], until)| {
+            let gone = [one, other].map(|edge| travelled.edges[*edge as usize]);
+            is_clear(gone[0] + gone[1], **until)
+        });
+        assert!(2 * clear.count() > all.edge_edge.len());
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //!    kept complete while velocities change.
 //! 3. [`distance`], [`derivative`]: how far a pair is apart; [`proximity`] (`minimum`, `pair`): the contacts of a state, each
 //!    once; [`convex`], [`collider`]: the same against shapes with a formula.
-//! 4. [`ccd`], [`impacts`]: when pairs first touch, never too late.
+//! 4. [`ccd`], [`impacts`]: when pairs first touch, never too late; [`margins`]: which pairs need no second look.
 //! 5. [`certify`]: an independent test of an accepted motion, which shares nothing with 3 and 4.
 
 mod block;
@@ -23,6 +23,7 @@ pub mod features;
 pub mod hash;
 pub mod impacts;
 mod leaf;
+pub mod margins;
 pub mod minimum;
 mod order;
 pub mod pair;

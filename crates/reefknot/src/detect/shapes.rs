@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::{Detection, Touching, kept};
 use crate::collide::collider::{self, Settings};
 use crate::collide::convex::{closest, first_contact, signed};
+use crate::collide::margins::{Travelled, Until, is_clear, until};
 use crate::collide::pair::{Feature, Pair};
 use crate::model::touch::ExactCollider;
 use crate::model::{Model, Movement};
@@ -17,6 +18,20 @@ const CHUNK: usize = 512;
 
 /// What comes nearer than this part of what it must keep counts too: the search has an end.
 const TOLERANCE: f64 = 1e-2;
+
+/// What is known of the features near a collider since they were last followed.
+#[derive(Default)]
+pub(super) struct ShapeMargins {
+    points: Vec<Until>,
+    triangles: Vec<Until>,
+    segments: Vec<Until>,
+}
+
+/// A feature that is looked at, and how far its end has gone (m).
+struct Seen {
+    feature: Feature,
+    gone: f64,
+}
 
 /// A collider with a formula, where it is at both ends of a step.
 pub(crate) struct Standing<'a> {
@@ -141,6 +156,7 @@ impl<'a> Standing<'a> {
         number: u32,
         to: &[DVec3],
         (part, marked): (f64, Option<&[bool]>),
+        (travelled, margins): (&Travelled, &mut ShapeMargins),
     ) -> Vec<Touching> {
         let features = &detection.touch.features;
         let back = self.poses[1].inverse();
@@ -161,19 +177,32 @@ impl<'a> Standing<'a> {
         if !motion.near.contains(&true) {
             return Vec::new();
         }
-        let look = |count: usize, of: fn(u32) -> Feature| -> Vec<Touching> {
-            let numbers = (0..count as u32).into_par_iter().with_min_len(CHUNK);
-            numbers.filter_map(|at| motion.impact(of(at))).collect()
+        let (segments, triangles) = (&detection.touch.segments, features.triangles.len());
+        let look = |margins: &mut Vec<Until>, count: usize, of: &(dyn Fn(usize) -> Seen + Sync)| {
+            margins.resize(count, 0.0);
+            let margins = margins.par_iter_mut().enumerate().with_min_len(CHUNK);
+            let found = margins.filter_map(|(at, until)| motion.impact(of(at), until));
+            found.collect::<Vec<Touching>>()
         };
-        let mut found = look(self.start.len(), Feature::Point);
+        let seen = |feature: fn(u32) -> Feature, at: u32, ways: &[f64]| Seen {
+            feature: feature(at),
+            gone: ways.get(at as usize).copied().unwrap_or(0.0),
+        };
+        let mut found = look(&mut margins.points, self.start.len(), &|at| {
+            seen(Feature::Point, at as u32, &travelled.points)
+        });
         // Points come in order.
         let hit: Vec<u32> = found.iter().map(|touching| touching.points[0]).collect();
         let has_hit = |corners: &[u32]| corners.iter().any(|it| hit.binary_search(it).is_ok());
-        let triangles = look(features.triangles.len(), Feature::Triangle).into_iter();
+        let triangles = look(&mut margins.triangles, triangles, &|at| {
+            seen(Feature::Triangle, at as u32, &travelled.triangles)
+        });
+        let triangles = triangles.into_iter();
         found.extend(triangles.filter(|touching| !has_hit(&touching.points[..3])));
-        let segments = detection.touch.segments.par_iter().with_min_len(CHUNK);
-        let segments = segments.filter_map(|edge| motion.impact(Feature::Edge(*edge)));
-        let segments = segments.collect::<Vec<Touching>>().into_iter();
+        let segments = look(&mut margins.segments, segments.len(), &|at| {
+            seen(Feature::Edge, segments[at], &travelled.edges)
+        });
+        let segments = segments.into_iter();
         found.extend(segments.filter(|touching| !has_hit(&touching.points[..2])));
         found
     }
@@ -201,8 +230,12 @@ struct Along<'a> {
 }
 
 impl Along<'_> {
-    /// When and where a feature comes too close.
-    fn impact(&self, feature: Feature) -> Option<Touching> {
+    /// When and where a feature comes too close; if it does not, until when that is known.
+    fn impact(&self, Seen { feature, gone }: Seen, margin: &mut Until) -> Option<Touching> {
+        if is_clear(gone, *margin) {
+            return None;
+        }
+        *margin = 0.0;
         let (detection, standing) = (self.detection, self.standing);
         let ids = feature.corners(&detection.touch.features);
         let count = match feature {
@@ -227,7 +260,11 @@ impl Along<'_> {
         let at = signed(&standing.collider.shape, middle)?;
         let corners = from[..count].iter().chain(&to[..count]);
         let descents = corners.map(|corner| at.gradient.dot(*corner - middle));
-        if at.distance + descents.fold(f64::INFINITY, f64::min) > wanted * (1.0 + 2.0 * TOLERANCE) {
+        let least = at.distance + descents.fold(f64::INFINITY, f64::min);
+        let slack = least - wanted * (1.0 + 2.0 * TOLERANCE);
+        if slack > 0.0 {
+            // The middle and the plane stay; ends that go on by less than the slack do not come below.
+            *margin = until(gone, slack);
             return None;
         }
         self.search(feature, ids, &from[..count], wanted)

@@ -19,8 +19,8 @@ pub(in crate::collide) struct Filter<'a, const EDGES: bool> {
     /// The points of each pair: a point and the corners of a triangle, or the ends of two edges.
     pub(in crate::collide) quads: &'a [[u32; 4]],
     pub(in crate::collide) separations: &'a [f64],
-    /// Set for each pair that is certainly clear.
-    pub(in crate::collide) is_clear: &'a mut [bool],
+    /// How much more than its separation each pair certainly keeps all the time (m); not positive if that is not known.
+    pub(in crate::collide) slacks: &'a mut [f64],
 }
 
 /// The points of a block of pairs by corner and axis, at both ends of the motion.
@@ -34,9 +34,9 @@ impl<const EDGES: bool> Kernel for Filter<'_, EDGES> {
         let mut points: [Points; 2] = [[[[0.0; BLOCK]; 3]; 4]; 2];
         let mut separations = [0.0; BLOCK];
         let mut clear = [0.0; BLOCK];
-        for (block, is_clear) in self.is_clear.chunks_mut(BLOCK).enumerate() {
+        for (block, slacks) in self.slacks.chunks_mut(BLOCK).enumerate() {
             let first = block * BLOCK;
-            for pair in 0..is_clear.len() {
+            for pair in 0..slacks.len() {
                 separations[pair] = self.separations[first + pair];
                 for corner in 0..4 {
                     let point = self.quads[first + pair][corner] as usize;
@@ -56,9 +56,7 @@ impl<const EDGES: bool> Kernel for Filter<'_, EDGES> {
                     point_triangle(&from, &to, separations[pair])
                 };
             }
-            for (pair, is_clear) in is_clear.iter_mut().enumerate() {
-                *is_clear = clear[pair] > 0.0;
-            }
+            slacks.copy_from_slice(&clear[..slacks.len()]);
         }
     }
 }
@@ -82,7 +80,7 @@ fn fraction(over: f64, under: f64) -> f64 {
     if value < 1.0 { value } else { 1.0 }
 }
 
-/// Positive where the direction separates all corners at both ends of the motion.
+/// Positive where the direction separates all corners at both ends of the motion: then, by how much more than needed.
 #[inline(always)]
 fn clearance<const N: usize>(
     direction: DVec3,
@@ -99,10 +97,13 @@ fn clearance<const N: usize>(
         least = if a < least { a } else { least };
         least = if b < least { b } else { least };
     }
-    least
+    let length = direction.length();
+    let clear = least
         - (f64::ERROR * direction.abs().dot(sizes)
-            + separation * direction.length() * (1.0 + 8.0 * UNIT)
-            + UNDERFLOW)
+            + separation * length * (1.0 + 8.0 * UNIT)
+            + UNDERFLOW);
+    // A direction of no length is not clear; the quotient is rounded, which the users of it allow for.
+    clear / (length * (1.0 + 8.0 * UNIT))
 }
 
 #[inline(always)]

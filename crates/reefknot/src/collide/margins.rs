@@ -1,0 +1,80 @@
+//! What need not be followed again. While a step is solved, its motion is followed many times, always from the same start, and from time to time its ends
+//! change by less and less. A pair that a direction kept apart with room to spare stays apart until its points have gone so far.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::features::Features;
+
+/// Features that one task takes.
+const CHUNK: usize = 4096;
+
+/// Covers the rounding of all sums here, in single precision too.
+const ROUNDING: f64 = 1e-6;
+
+/// How far the ends of features have gone, all ways together (m): never more than from any time to any other.
+#[derive(Clone, Debug, Default)]
+pub struct Travelled {
+    to: Vec<DVec3>,
+    /// By point.
+    pub points: Vec<f64>,
+    /// By edge.
+    pub edges: Vec<f64>,
+    /// By triangle.
+    pub triangles: Vec<f64>,
+}
+
+impl Travelled {
+    /// Goes on to other ends.
+    pub fn go_on(&mut self, features: &Features, to: &[DVec3]) {
+        if self.to.len() != to.len() {
+            self.to = to.to_vec();
+            self.points = vec![0.0; to.len()];
+            self.edges = vec![0.0; features.edges.len()];
+            self.triangles = vec![0.0; features.triangles.len()];
+            return;
+        }
+        let ways = self.to.par_iter().zip(to).with_min_len(CHUNK);
+        let ways: Vec<f64> = ways.map(|(from, to)| from.distance(*to)).collect();
+        self.to.copy_from_slice(to);
+        let longest = |corners: &[u32]| {
+            let ways = corners.iter().map(|corner| ways[*corner as usize]);
+            // Also what is no number.
+            ways.fold(0.0, |most: f64, way| if way <= most { most } else { way })
+        };
+        let add = |sums: &mut [f64], way: &(dyn Fn(usize) -> f64 + Sync)| {
+            let sums = sums.par_iter_mut().enumerate().with_min_len(CHUNK);
+            sums.for_each(|(index, sum)| *sum += way(index) * (1.0 + ROUNDING));
+        };
+        add(&mut self.points, &|point| ways[point]);
+        add(&mut self.edges, &|edge| longest(&features.edges[edge]));
+        add(&mut self.triangles, &|at| longest(&features.triangles[at]));
+    }
+}
+
+/// How far the features of a pair may have gone together until it is to be followed again (m); 0 if always.
+pub type Until = f32;
+
+/// Whether a pair is still clear.
+#[inline]
+pub fn is_clear(gone: f64, until: Until) -> bool {
+    gone < f64::from(until)
+}
+
+/// Until when a pair is clear that has `slack` more than it needs (m).
+#[inline]
+pub fn until(gone: f64, slack: f64) -> Until {
+    match slack > 0.0 {
+        true => ((gone + slack) * (1.0 - ROUNDING)) as Until,
+        false => 0.0,
+    }
+}
+
+/// What is known of the pairs of a list of candidates since they were last followed.
+#[derive(Clone, Debug, Default)]
+pub struct Margins {
+    /// Of points with triangles.
+    pub point_triangle: Vec<Until>,
+    /// Of edges with edges.
+    pub edge_edge: Vec<Until>,
+}
