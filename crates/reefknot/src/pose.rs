@@ -91,10 +91,10 @@ impl Posing<'_, '_> {
             .binary_search_by_key(&touching.id, |(id, _)| *id);
         let approach = known.map_or(now, |place| now.max(from.approaches[place].1));
         let is_reached = touching.gap <= h * (now.max(0.0) + falling);
-        // What is too close moves apart no faster than this: nothing pops.
+        // What is too close moves apart no faster than this: nothing pops, nor what moves it.
         let closing = match (contact.level, is_reached) {
             (ContactLevel::Velocity, true) if touching.gap >= 0.0 => 0.0,
-            _ => (touching.gap / h).max(-contact.recovery),
+            _ => (touching.gap / h).max(-contact.recovery * (2.0 * self.give(stencil)).min(1.0)),
         };
         let bounces = pairing.restitution > 0.0 && approach > 2.0 * falling && is_reached;
         if !bounces || self.step.is_static {
@@ -104,6 +104,16 @@ impl Posing<'_, '_> {
             true => (-pairing.restitution * approach, 0.0),
             false => (closing, approach),
         }
+    }
+
+    /// The largest weight of a node that can move: a contact beside a held node is moved by its other end as by a long lever.
+    pub(crate) fn give(&self, stencil: &[(u32, f64)]) -> f64 {
+        let is_free = |node: u32| {
+            let offset = self.step.model.unknowns.node_offset[node as usize];
+            self.step.held.is_held[offset..offset + 3].contains(&false)
+        };
+        let free = stencil.iter().filter(|(node, _)| is_free(*node));
+        free.map(|(_, weight)| weight.abs()).fold(0.0, f64::max)
     }
 
     /// The nodes of both sides with their weights, each once. Where the middle of a ball is meant, the place on its surface

@@ -2,6 +2,7 @@
 //! start (Daviet 2020, Alg. 2).
 
 use glam::DVec3;
+use rayon::prelude::*;
 use reefknot_contact::file::problem::CapturedProblem;
 use reefknot_contact::mobility;
 use reefknot_contact::problem::{NodalProblem, Solution, stopping_tolerance};
@@ -36,6 +37,12 @@ pub(super) const ATTEMPT: usize = ITERATIONS_OF_STEP / 80;
 /// The part of the mobility of a node of a rod that weights are made of: a third needs the fewest iterations in a ball of hair.
 const ROD_MOBILITY: f64 = 1.0 / 3.0;
 
+/// If more than one of this many points leaves where it was expected, the motion is not looked at until it is an answer.
+const MANY_ASTRAY: usize = 100;
+
+/// Contacts that every node that can move has less weight in are left to the gate: what moves them would have to go a hundred times as far.
+const LEAST_GIVE: f64 = 0.01;
+
 /// What a step knows of its contacts.
 pub(crate) struct Touches<'a> {
     pub(crate) detection: Detection<'a>,
@@ -49,6 +56,8 @@ pub(crate) struct Touches<'a> {
     pub(crate) is_guarded: bool,
     /// Whether the equations know masses only: then nothing is linearised again.
     pub(super) is_explicit: bool,
+    /// How many times the tolerance a solve may leave; 1 for those that count.
+    pub(super) looseness: f64,
 }
 
 impl<'a> Touches<'a> {
@@ -74,6 +83,7 @@ impl<'a> Touches<'a> {
             iterations: 0,
             is_guarded: false,
             is_explicit: false,
+            looseness: 1.0,
             detection,
         };
         let found = touches.detection.contacts();
@@ -86,8 +96,9 @@ impl<'a> Touches<'a> {
             step,
             detection: &self.detection,
         };
-        let posed = found.iter().map(|touching| posing.pose(touching));
-        let mut posed: Vec<Posed> = posed.filter(|posed| has_free_node(step, posed)).collect();
+        let posed = found.par_iter().map(|touching| posing.pose(touching));
+        let posed = posed.filter(|posed| posing.give(&posed.stencil) >= LEAST_GIVE);
+        let mut posed: Vec<Posed> = posed.collect();
         posed.sort_by_key(|posed| posed.contact.id);
         posed
     }
@@ -180,7 +191,7 @@ impl<'a> Touches<'a> {
         let mut admm = std::mem::replace(&mut scratch.admm, no_memory());
         let gravity = step.model.gravity.length();
         let tolerance = step.model.method.tolerance.0;
-        admm.settings.tolerance = stopping_tolerance(tolerance, gravity, step.h());
+        admm.settings.tolerance = self.looseness * stopping_tolerance(tolerance, gravity, step.h());
         let left = scratch.iterations_left.max(FEW_ITERATIONS);
         admm.settings.most_iterations = left.min(ITERATIONS);
         let mut look = Look {
@@ -264,14 +275,6 @@ impl<'a> Touches<'a> {
 
 fn no_memory() -> Admm {
     Admm::new(Settings::new(0.0))
-}
-
-/// Whether anything in a contact can move otherwise than it is told.
-fn has_free_node(step: &Problem<'_>, posed: &Posed) -> bool {
-    posed.stencil.iter().any(|(node, _)| {
-        let offset = step.model.unknowns.node_offset[*node as usize];
-        step.held.is_held[offset..offset + 3].contains(&false)
-    })
 }
 
 /// How easily each node moves (1/kg): if its body is rigid; of what is affine, by its own mass; in a rod, by a part of what the factor says.
@@ -362,7 +365,7 @@ impl Refine for Look<'_, '_, '_> {
         self.waited = 0;
         self.looks += 1;
         self.patience *= 2;
-        if self.looks <= LOOKS && self.add_impacts(velocities) {
+        if self.looks <= LOOKS && self.add_impacts(velocities, is_answer) {
             self.patience = 1;
             problem.contacts = contacts_of(self.step, &self.touches.posed);
             refined.contacts = true;
@@ -377,41 +380,39 @@ impl Refine for Look<'_, '_, '_> {
 
 impl Look<'_, '_, '_> {
     /// Adds contacts where the motion comes too close; whether there were any.
-    fn add_impacts(&mut self, velocities: &[f64]) -> bool {
+    fn add_impacts(&mut self, velocities: &[f64], is_answer: bool) -> bool {
         let nodes = self.step.ends(velocities);
         let detection = &mut self.touches.detection;
         let to = detection.to(&nodes);
-        if detection.lost(&to).is_some() {
+        // What goes far astray on the way to an answer would meet much that the answer never meets.
+        let is_astray = !is_answer && detection.leaving(&to) * MANY_ASTRAY > to.len();
+        if is_astray || detection.lost(&to).is_some() {
             return false;
         }
         let found = detection.impacts(&to, NEAR, None);
         let (step, h) = (self.step, self.step.h());
         let unknowns = &step.model.unknowns;
-        let mut is_changed = false;
-        for mut posed in self.touches.pose(step, &found) {
+        let mut new = self.touches.pose(step, &found);
+        new.retain_mut(|posed| {
             let speed = relative(&posed.stencil, posed.contact.kinematic, |node| {
                 unknowns.at_node(velocities, node as usize)
             });
+            let known = &self.touches.posed;
+            let id = posed.contact.id;
+            if known.binary_search_by_key(&id, |it| it.contact.id).is_ok() {
+                posed.contact.id = second_id(id);
+            }
             // A pair that ends far enough apart but is too close on the way would not be changed by this.
             let skin = posed.touching.thickness - posed.touching.core;
-            if posed.contact.normal.dot(speed) * h > -1e-3 * skin {
-                continue;
-            }
-            let known = &mut self.touches.posed;
-            let mut id = posed.contact.id;
-            if known
-                .binary_search_by_key(&id, |known| known.contact.id)
-                .is_ok()
-            {
-                id = second_id(id);
-                posed.contact.id = id;
-            }
-            is_changed = true;
-            match known.binary_search_by_key(&id, |known| known.contact.id) {
-                Ok(place) => known[place] = posed,
-                Err(place) => known.insert(place, posed),
-            }
-        }
+            posed.contact.normal.dot(speed) * h <= -1e-3 * skin
+        });
+        let is_changed = !new.is_empty();
+        // New ones come first, and so take the place of those with the same id.
+        let known = &mut self.touches.posed;
+        new.append(known);
+        new.sort_by_key(|posed| posed.contact.id);
+        new.dedup_by_key(|posed| posed.contact.id);
+        *known = new;
         is_changed
     }
 
