@@ -106,15 +106,49 @@ fn a_run_killed_amid_a_thousand_contacts_ends_as_if_nothing_had_happened() {
         "--frames",
         "9",
     ];
-    let hash = place.hash(&scene, &["--out", "whole"]);
-    let run = [&scene[..], &["--out", "killed", "--resume"]].concat();
-    for frame in ["00002.safetensors", "00005.safetensors"] {
-        let contacts = kill_after_a_checkpoint(&place, &run, frame);
-        assert!(contacts > 1000, "{contacts} contacts after {frame}");
+    ends_as_if_never_killed(
+        &place,
+        &scene,
+        ["00002.safetensors", "00005.safetensors"],
+        1000,
+    );
+}
+
+/// Kills a run after a checkpoint beyond each of some frames, in which at least so many contacts push, and expects it to end as one that was not.
+fn ends_as_if_never_killed<const N: usize>(
+    place: &Place,
+    scene: &[&str],
+    frames: [&str; N],
+    least: usize,
+) {
+    let hash = place.hash(scene, &["--out", "whole"]);
+    let run = [scene, &["--out", "killed", "--resume"]].concat();
+    for frame in frames {
+        let contacts = kill_after_a_checkpoint(place, &run, frame);
+        assert!(contacts > least, "{contacts} contacts after {frame}");
     }
     assert_eq!(place.hash(&run, &[]), hash);
     same_run(&place.path("killed"), &place.path("whole"));
     place.expect(0, &["check", "killed"], &[]);
+}
+
+/// Frames of rods, ties to what hair grows on and forces between strands are all in the state.
+#[test]
+fn killed_runs_of_hair_and_fur_end_as_if_nothing_had_happened() {
+    let place = Place::new();
+    let hair = [
+        "run",
+        "hairy-ball",
+        "--quick",
+        "--frames",
+        "10",
+        "--set",
+        "parameters.rods=150",
+    ];
+    ends_as_if_never_killed(&place, &hair, ["00005.safetensors"], 5);
+    let place = Place::new();
+    let fur = ["run", "furry-bunny", "--quick", "--frames", "7"];
+    ends_as_if_never_killed(&place, &fur, ["00003.safetensors"], 5);
 }
 
 /// `cargo test --release -p reefknot-cli --test command -- --ignored --nocapture twenty_kills`
