@@ -58,6 +58,8 @@ pub(crate) struct Touches<'a> {
     pub(super) is_explicit: bool,
     /// How many times the tolerance a solve may leave; 1 for those that count.
     pub(super) looseness: f64,
+    /// Contacts that the motion of a loose solve showed, for the next one.
+    found: Vec<Posed>,
 }
 
 impl<'a> Touches<'a> {
@@ -84,6 +86,7 @@ impl<'a> Touches<'a> {
             is_guarded: false,
             is_explicit: false,
             looseness: 1.0,
+            found: Vec::new(),
             detection,
         };
         let found = touches.detection.contacts();
@@ -101,6 +104,15 @@ impl<'a> Touches<'a> {
         let mut posed: Vec<Posed> = posed.collect();
         posed.sort_by_key(|posed| posed.contact.id);
         posed
+    }
+
+    /// Takes over the contacts that a motion showed: they come first, and so take the place of those with the same id.
+    fn add_found(&mut self) {
+        let mut all = std::mem::take(&mut self.found);
+        all.append(&mut self.posed);
+        all.sort_by_key(|posed| posed.contact.id);
+        all.dedup_by_key(|posed| posed.contact.id);
+        self.posed = all;
     }
 
     /// Where the solver begins: the step before.
@@ -147,6 +159,7 @@ impl<'a> Touches<'a> {
         scratch: &mut Scratch,
     ) -> Result<Vec<f64>, StepError> {
         let model = step.model;
+        self.add_found();
         let mut problem = std::mem::take(&mut scratch.posed);
         problem.step = step.h();
         problem
@@ -407,13 +420,13 @@ impl Look<'_, '_, '_> {
             posed.contact.normal.dot(speed) * h <= -1e-3 * skin
         });
         let is_changed = !new.is_empty();
-        // New ones come first, and so take the place of those with the same id.
-        let known = &mut self.touches.posed;
-        new.append(known);
-        new.sort_by_key(|posed| posed.contact.id);
-        new.dedup_by_key(|posed| posed.contact.id);
-        *known = new;
-        is_changed
+        self.touches.found = new;
+        // An answer that the next solve goes on from need not know all that it meets.
+        let is_enough = is_answer && self.touches.looseness > 1.0;
+        if !is_enough {
+            self.touches.add_found();
+        }
+        is_changed && !is_enough
     }
 
     /// Linearises affine bodies at the velocities found; which bodies changed.
