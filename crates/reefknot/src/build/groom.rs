@@ -64,6 +64,13 @@ impl Builder<'_> {
             holds_roots: is_told,
         };
         let movement = self.simulate(&simulated, parts)?;
+        if let (false, Movement::Simulated(nodes)) = (is_told, &movement) {
+            let spin = self.tables.object.0.get(host).map_or(DVec3::ZERO, |host| {
+                vector(host.value.angular_velocity.map(|rate| rate.0))
+            });
+            parts.set_in_motion_with(host_object, spin, &grown, nodes.start);
+            parts.spin_sections(index, spin);
+        }
         Some(Object {
             name: item.name.clone(),
             surface: surface(&item.value.contact, own_thickness(&kind, &grown.mesh)),
@@ -256,6 +263,38 @@ impl Builder<'_> {
             spacing: table.spacing.0,
             seed: self.seed_of(&format!("object.{}", item.name), table.seed),
         })
+    }
+}
+
+impl Parts {
+    /// The velocities of rods at the start: as if each were one with the place that it grows on, which turns.
+    fn set_in_motion_with(
+        &mut self,
+        host: &Object,
+        spin: DVec3,
+        grown: &groom::Groom,
+        first: usize,
+    ) {
+        let velocity = |vertex: u32| match &host.movement {
+            Movement::Simulated(nodes) => self.velocities[nodes.start + vertex as usize],
+            Movement::Carried(carried) => carried.at(vertex as usize, &self.velocities),
+            Movement::Scripted(_) => DVec3::ZERO,
+        };
+        let points = &grown.mesh.points;
+        let mut velocities = vec![DVec3::ZERO; points.len()];
+        for (curve, root) in grown.mesh.curves.iter().zip(&grown.roots) {
+            let corners = host.mesh.triangles[root.triangle as usize];
+            let place = corners.into_iter().zip(root.weights);
+            let of_root: DVec3 = place
+                .map(|(corner, weight)| velocity(corner) * weight)
+                .sum();
+            let vertices = curve.first as usize..(curve.first + curve.count) as usize;
+            let base = points[vertices.start];
+            for vertex in vertices {
+                velocities[vertex] = of_root + spin.cross(points[vertex] - base);
+            }
+        }
+        self.velocities[first..first + points.len()].copy_from_slice(&velocities);
     }
 }
 

@@ -319,19 +319,15 @@ impl Parts {
                 };
             }
         }
-        self.spin_sections(object, spin);
+        self.spin_sections(object.index, spin);
     }
 
     /// Sections of rods turn along.
-    fn spin_sections(&mut self, object: &Simulated<'_>, spin: DVec3) {
+    pub(super) fn spin_sections(&mut self, object: usize, spin: DVec3) {
         if spin == DVec3::ZERO {
             return;
         }
-        for body in self
-            .bodies
-            .iter()
-            .filter(|body| body.object == object.index)
-        {
+        for body in self.bodies.iter().filter(|body| body.object == object) {
             let Elements::Rods(rods) = &body.elements else {
                 continue;
             };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use glam::{DQuat, DVec3};
 use reefknot::generate::groom::Root;
-use reefknot::model::{Kind, Model};
+use reefknot::model::{Kind, Model, Movement};
 use reefknot::state::State;
 
 use super::common::*;
@@ -274,4 +274,25 @@ fn hair_follows_a_host_of_a_mesh_sequence() {
             1e-12
         ));
     }
+}
+
+/// Fur that is thrown with its body would otherwise be torn out of it in the first step.
+#[test]
+fn fur_starts_with_the_motion_of_what_it_grows_on() {
+    let model = build(&format!(
+        "{FUR}[object.host]\nkind = \"solid-ball\"\nradius = 0.1\nedge = 0.05\nmaterial = \"stuff\"\nposition = [1, 0, 0]\nvelocity = [1, 2, 3]\nangular_velocity = [0, 0, 4]\n"
+    ));
+    let Movement::Simulated(nodes) = &model.objects[0].movement else {
+        panic!("fur is simulated");
+    };
+    let start = &model.start;
+    for (position, velocity) in start.positions[nodes.clone()]
+        .iter()
+        .zip(&start.velocities[nodes.clone()])
+    {
+        let place = *position - DVec3::new(1.0, 0.0, 0.0);
+        let expected = DVec3::new(1.0, 2.0, 3.0) + DVec3::new(0.0, 0.0, 4.0).cross(place);
+        assert!(velocity.distance(expected) < 1e-9, "{velocity} at {place}");
+    }
+    assert!(start.spins.iter().any(|spin| *spin != 0.0));
 }
