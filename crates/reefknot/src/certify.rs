@@ -192,7 +192,7 @@ fn momentum_bound(model: &Model, residual: &[f64], scratch: &Scratch) -> f64 {
 
 /// Energies after the step, and what flowed during it. Multiplying the equations of the step, M (v − v₀) + hα M v + hC v − h F +
 /// h G = ρ + Bᵀ r, by v gives each term, whatever the elastic force −G that the method takes; the numerical loss is what h G v and
-/// M (v − v₀) v have beyond the changes of elastic and kinetic energy.
+/// M (v − v₀) v have beyond the changes of elastic and kinetic energy, less what ρ gives where nothing is held.
 fn balance(problem: &Problem<'_>, taken: &Taken<'_>, push: &[f64], scratch: &Scratch) -> Energies {
     let (model, from, to) = (problem.model, problem.from, &taken.to);
     let (h, unknowns, v) = (problem.h(), &model.unknowns, &taken.velocities);
@@ -261,8 +261,17 @@ fn balance(problem: &Problem<'_>, taken: &Taken<'_>, push: &[f64], scratch: &Scr
         model.twist_inertias[edge] * (spin - moves * from.spins[edge]) * spin
     });
     let momentum = momentum_of_nodes + momentum_of_edges;
+    // What free unknowns are pushed with beyond the equations: few iterations of Newton's method, or the gate.
+    let unsolved = match taken.solves {
+        true => sum_in_chunks(v.len(), |dof| match problem.held.is_held[dof] {
+            true => 0.0,
+            false => (taken.residual[dof] - push[dof]) * v[dof],
+        }),
+        false => 0.0,
+    };
     after.numerical = elastic_work - (after.elastic - scratch.elastic_start) + momentum
-        - (after.kinetic - kinetic_energy(model, from));
+        - (after.kinetic - kinetic_energy(model, from))
+        - unsolved;
     after
 }
 
