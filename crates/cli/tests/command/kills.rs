@@ -147,8 +147,8 @@ fn killed_runs_of_hair_and_fur_end_as_if_nothing_had_happened() {
     ];
     ends_as_if_never_killed(&place, &hair, ["00005.safetensors"], 5);
     let place = Place::new();
-    let fur = ["run", "furry-bunny", "--quick", "--frames", "7"];
-    ends_as_if_never_killed(&place, &fur, ["00003.safetensors"], 5);
+    let fur = ["run", "furry-bunny", "--quick", "--frames", "8"];
+    ends_as_if_never_killed(&place, &fur, ["00005.safetensors"], 0);
 }
 
 /// `cargo test --release -p reefknot-cli --test command -- --ignored --nocapture twenty_kills`
