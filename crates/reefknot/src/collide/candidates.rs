@@ -9,7 +9,7 @@
 //! the volumes of that moment would find: no pair is lost, and none is there that such a search would not give.
 
 use super::features::Features;
-use super::margins::{Margins, Until};
+use super::margins::{Clear, Margins};
 use super::pairs::Candidates;
 use super::tree::Tree;
 use super::volume::{MOVING, Motion, Volumes};
@@ -152,13 +152,15 @@ fn kept(pairs: &[[u32; 2]], is_kept: impl Fn([u32; 2]) -> bool + Sync) -> Vec<[u
 }
 
 /// Adds to a sorted list what another has and it has not, without a copy of the list. What is known of pairs stays with them; of new ones nothing is.
-fn add((list, margins): (&mut Vec<[u32; 2]>, &mut Vec<Until>), other: &[[u32; 2]]) {
+fn add((list, margins): (&mut Vec<[u32; 2]>, &mut Clear), other: &[[u32; 2]]) {
     let new = other
         .iter()
         .filter(|pair| list.binary_search(pair).is_err());
     let new: Vec<[u32; 2]> = new.copied().collect();
     let mut old = list.len();
-    margins.resize(old + new.len(), 0.0);
+    margins.fit(old);
+    margins.fit(old + new.len());
+    let margins = &mut margins.pairs;
     list.reserve_exact(new.len());
     list.extend(&new);
     // From the last: what is written was read before.

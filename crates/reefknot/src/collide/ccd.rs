@@ -47,10 +47,6 @@ pub struct Impact {
 /// When a point, the first of the four, comes within `separation` of a triangle; nothing if never.
 #[must_use]
 pub fn point_triangle(from: &[DVec3; 4], to: &[DVec3; 4], separation: f64) -> Option<Impact> {
-    const POINT_TRIANGLE: Pairing<3> = Pairing {
-        corners: [[0, 1], [0, 2], [0, 3]],
-        sides: [[1, 2], [1, 3]],
-    };
     let separation = separation.max(0.0);
     if filter::point_triangle(from, to, separation) > 0.0 {
         return None;
@@ -61,15 +57,28 @@ pub fn point_triangle(from: &[DVec3; 4], to: &[DVec3; 4], separation: f64) -> Op
 /// When two edges, the first two and the last two of the four points, come within `separation`; nothing if never.
 #[must_use]
 pub fn edge_edge(from: &[DVec3; 4], to: &[DVec3; 4], separation: f64) -> Option<Impact> {
-    const EDGE_EDGE: Pairing<4> = Pairing {
-        corners: [[0, 2], [1, 2], [1, 3], [0, 3]],
-        sides: [[1, 0], [2, 3]],
-    };
     let separation = separation.max(0.0);
     if filter::edge_edge(from, to, separation) > 0.0 {
         return None;
     }
     search(from, to, &EDGE_EDGE, separation)
+}
+
+/// How much more than `separation` (m) the line of one edge certainly keeps from that of the other all the time, or a point from the plane of a
+/// triangle: what slides along another and turns with it is clear by this where no fixed direction lasts. Not positive if that is not known.
+pub(super) fn plane_slack<const EDGES: bool>(
+    from: &[DVec3; 4],
+    to: &[DVec3; 4],
+    separation: f64,
+) -> f64 {
+    match EDGES {
+        true => Plane::new(&Body::<f64, 4>::new(from, to, &EDGE_EDGE, 1.0), separation).slack(),
+        false => Plane::new(
+            &Body::<f64, 3>::new(from, to, &POINT_TRIANGLE, 1.0),
+            separation,
+        )
+        .slack(),
+    }
 }
 
 /// How often the search goes from doubles to twice the digits and back. Each time it has so many rounds with doubles. Most pairs
@@ -96,6 +105,16 @@ struct Pairing<const N: usize> {
     /// Its sides from the first corner, as differences of points: nothing is lost when they are short.
     sides: [[usize; 2]; 2],
 }
+
+const POINT_TRIANGLE: Pairing<3> = Pairing {
+    corners: [[0, 1], [0, 2], [0, 3]],
+    sides: [[1, 2], [1, 3]],
+};
+
+const EDGE_EDGE: Pairing<4> = Pairing {
+    corners: [[0, 2], [1, 2], [1, 3], [0, 3]],
+    sides: [[1, 0], [2, 3]],
+};
 
 /// What came of a search.
 enum Search<T> {

@@ -6,11 +6,11 @@ use reefknot_contact::lanes::dispatch;
 
 use super::ccd::{self, Filter, Impact};
 use super::features::Features;
-use super::margins::{Margins, Travelled, Until, is_clear, until};
+use super::margins::{BLOCK, Clear, Margins, Travelled, is_clear, until};
 use super::pairs::Candidates;
 
-/// Pairs that a thread takes at a time.
-const CHUNK: usize = 2048;
+/// Pairs that a thread takes at a time: whole blocks.
+const CHUNK: usize = 128 * BLOCK;
 
 /// A pair that comes too close.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,13 +64,13 @@ pub fn impacts_since(
     (travelled, margins): (&Travelled, &mut Margins),
 ) -> Impacts {
     let (points, edges) = (&candidates.point_triangle, &candidates.edge_edge);
-    margins.point_triangle.resize(points.len(), 0.0);
-    margins.edge_edge.resize(edges.len(), 0.0);
     let gone = |ways: &[f64], feature: u32| ways.get(feature as usize).copied().unwrap_or(0.0);
     let point_triangle = all_impacts::<false>(
         (points, &mut margins.point_triangle),
         motion,
-        |[point, triangle]| gone(&travelled.points, point) + gone(&travelled.triangles, triangle),
+        (travelled.any_pair, |[point, triangle]| {
+            gone(&travelled.points, point) + gone(&travelled.triangles, triangle)
+        }),
         |[point, triangle]| {
             let [a, b, c] = features.triangles[triangle as usize];
             let points = [point, a, b, c];
@@ -80,7 +80,9 @@ pub fn impacts_since(
     let edge_edge = all_impacts::<true>(
         (edges, &mut margins.edge_edge),
         motion,
-        |[one, other]| gone(&travelled.edges, one) + gone(&travelled.edges, other),
+        (travelled.any_pair, |[one, other]| {
+            gone(&travelled.edges, one) + gone(&travelled.edges, other)
+        }),
         |[one, other]| {
             let ([a, b], [c, d]) = (features.edges[one as usize], features.edges[other as usize]);
             let points = [a, b, c, d];
@@ -93,47 +95,78 @@ pub fn impacts_since(
     }
 }
 
-/// The impacts of pairs of one kind; `gone` says how far the two features of a pair have gone, `points` gives its four points and its
-/// separation.
+/// The impacts of pairs of one kind; `gone` says how far the two features of a pair have gone, and `any_gone` how far at most those of any; `points`
+/// gives the four points of a pair and its separation.
 fn all_impacts<const EDGES: bool>(
-    (pairs, margins): (&[[u32; 2]], &mut [Until]),
-    [from, to]: [&[DVec3]; 2],
-    gone: impl Fn([u32; 2]) -> f64 + Sync,
+    (pairs, margins): (&[[u32; 2]], &mut Clear),
+    motion: [&[DVec3]; 2],
+    (any_gone, gone): (f64, impl Fn([u32; 2]) -> f64 + Sync),
     points: impl Fn([u32; 2]) -> ([u32; 4], f64) + Sync,
 ) -> Vec<PairImpact> {
+    margins.fit(pairs.len());
+    let blocks = margins.blocks.par_chunks_mut(CHUNK / BLOCK);
+    let margins = margins.pairs.par_chunks_mut(CHUNK).zip(blocks);
+    let chunks = pairs.par_chunks(CHUNK).zip(margins);
+    let chunks = chunks.map(|(pairs, (margins, blocks))| {
+        let is_open = |block: &usize| !is_clear(any_gone, blocks[*block]);
+        let open_blocks: Vec<usize> = (0..blocks.len()).filter(is_open).collect();
+        let of_block = |block: &usize| block * BLOCK..pairs.len().min((block + 1) * BLOCK);
+        let open = open_blocks.iter().flat_map(of_block);
+        let open = open.filter(|at| !is_clear(gone(pairs[*at]), margins[*at]));
+        let open: Vec<usize> = open.collect();
+        let quads: Vec<([u32; 4], f64)> = open.iter().map(|at| points(pairs[*at])).collect();
+        let (slacks, impacts) = follow::<EDGES>(motion, &quads);
+        for (at, slack) in open.iter().zip(slacks) {
+            margins[*at] = until(gone(pairs[*at]), slack);
+        }
+        for block in open_blocks {
+            let slack = |at: usize| f64::from(margins[at]) - gone(pairs[at]);
+            let least = of_block(&block).map(slack).fold(f64::INFINITY, f64::min);
+            blocks[block] = until(any_gone, least);
+        }
+        let found = impacts.into_iter().map(|(place, impact)| PairImpact {
+            pair: pairs[open[place]],
+            impact,
+        });
+        found.collect::<Vec<_>>()
+    });
+    chunks.collect::<Vec<_>>().concat()
+}
+
+/// Follows pairs, given by their points and separations: how much more than needed each certainly keeps, where that is known, and which come too close.
+fn follow<const EDGES: bool>(
+    [from, to]: [&[DVec3]; 2],
+    pairs: &[([u32; 4], f64)],
+) -> (Vec<f64>, Vec<(usize, Impact)>) {
     let search = match EDGES {
         true => ccd::edge_edge,
         false => ccd::point_triangle,
     };
-    let chunks = pairs.par_chunks(CHUNK).zip(margins.par_chunks_mut(CHUNK));
-    let chunks = chunks.map(|(pairs, margins)| {
-        let open = (0..pairs.len()).filter(|at| !is_clear(gone(pairs[*at]), margins[*at]));
-        let open: Vec<usize> = open.collect();
-        let (quads, separations): (Vec<_>, Vec<_>) =
-            open.iter().map(|at| points(pairs[*at])).unzip();
-        let mut slacks = vec![0.0; open.len()];
-        dispatch(Filter::<EDGES> {
-            from,
-            to,
-            quads: &quads,
-            separations: &separations,
-            slacks: &mut slacks,
-        });
-        let mut found = Vec::new();
-        for (place, at) in open.into_iter().enumerate() {
-            margins[at] = until(gone(pairs[at]), slacks[place]);
-            if slacks[place] > 0.0 {
-                continue;
-            }
-            let ends = [from, to].map(|x| quads[place].map(|point| x[point as usize]));
-            if let Some(impact) = search(&ends[0], &ends[1], separations[place]) {
-                let pair = pairs[at];
-                found.push(PairImpact { pair, impact });
-            }
-        }
-        found
+    let (quads, separations): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
+    let mut slacks = vec![0.0; pairs.len()];
+    dispatch(Filter::<EDGES> {
+        from,
+        to,
+        quads: &quads,
+        separations: &separations,
+        slacks: &mut slacks,
     });
-    chunks.collect::<Vec<_>>().concat()
+    let mut found = Vec::new();
+    for (place, slack) in slacks.iter_mut().enumerate() {
+        if *slack > 0.0 {
+            continue;
+        }
+        let [start, end] = [from, to].map(|x| quads[place].map(|point| x[point as usize]));
+        let separation = separations[place];
+        *slack = ccd::plane_slack::<EDGES>(&start, &end, separation);
+        if *slack > 0.0 {
+            continue;
+        }
+        if let Some(impact) = search(&start, &end, separation) {
+            found.push((place, impact));
+        }
+    }
+    (slacks, found)
 }
 
 #[cfg(test)]
@@ -260,7 +293,7 @@ mod tests {
         let _ = impacts_since(features, &all, [from, to], |_, _| 0.0, known);
         let to: Vec<DVec3> = to.iter().map(|to| *to + DVec3::splat(1e-3)).collect();
         travelled.go_on(features, &to);
-        let clear = all.edge_edge.iter().zip(&margins.edge_edge);
+        let clear = all.edge_edge.iter().zip(&margins.edge_edge.pairs);
         let clear = clear.filter(|([one, other], until)| {
             let gone = [one, other].map(|edge| travelled.edges[*edge as usize]);
             is_clear(gone[0] + gone[1], **until)

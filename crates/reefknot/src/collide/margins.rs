@@ -22,6 +22,8 @@ pub struct Travelled {
     pub edges: Vec<f64>,
     /// By triangle.
     pub triangles: Vec<f64>,
+    /// At least as far as the features of any pair together.
+    pub any_pair: f64,
 }
 
 impl Travelled {
@@ -37,10 +39,11 @@ impl Travelled {
         let ways = self.to.par_iter().zip(to).with_min_len(CHUNK);
         let ways: Vec<f64> = ways.map(|(from, to)| from.distance(*to)).collect();
         self.to.copy_from_slice(to);
+        let farthest = ways.iter().fold(0.0, larger);
+        self.any_pair += 2.0 * farthest * (1.0 + ROUNDING);
         let longest = |corners: &[u32]| {
-            let ways = corners.iter().map(|corner| ways[*corner as usize]);
-            // Also what is no number.
-            ways.fold(0.0, |most: f64, way| if way <= most { most } else { way })
+            let ways = corners.iter().map(|corner| &ways[*corner as usize]);
+            ways.fold(0.0, larger)
         };
         let add = |sums: &mut [f64], way: &(dyn Fn(usize) -> f64 + Sync)| {
             let sums = sums.par_iter_mut().enumerate().with_min_len(CHUNK);
@@ -50,6 +53,11 @@ impl Travelled {
         add(&mut self.edges, &|edge| longest(&features.edges[edge]));
         add(&mut self.triangles, &|at| longest(&features.triangles[at]));
     }
+}
+
+/// The larger of two; what is no number if one is not.
+fn larger(most: f64, way: &f64) -> f64 {
+    if *way <= most { most } else { *way }
 }
 
 /// How far the features of a pair may have gone together until it is to be followed again (m); 0 if always.
@@ -70,11 +78,34 @@ pub fn until(gone: f64, slack: f64) -> Until {
     }
 }
 
-/// What is known of the pairs of a list of candidates since they were last followed.
+/// Pairs in a row that are known to be clear by one number.
+pub const BLOCK: usize = 16;
+
+/// What is known of the pairs of a list since they were last followed.
+#[derive(Clone, Debug, Default)]
+pub struct Clear {
+    /// Of each pair.
+    pub pairs: Vec<Until>,
+    /// Of each block of pairs, by how far any pair has gone.
+    pub blocks: Vec<Until>,
+}
+
+impl Clear {
+    /// Makes room for a list of so many pairs; of those that are new at its end nothing is known.
+    pub fn fit(&mut self, pairs: usize) {
+        if pairs != self.pairs.len() {
+            self.blocks.clear();
+        }
+        self.pairs.resize(pairs, 0.0);
+        self.blocks.resize(pairs.div_ceil(BLOCK), 0.0);
+    }
+}
+
+/// What is known of the pairs of lists of candidates.
 #[derive(Clone, Debug, Default)]
 pub struct Margins {
     /// Of points with triangles.
-    pub point_triangle: Vec<Until>,
+    pub point_triangle: Clear,
     /// Of edges with edges.
-    pub edge_edge: Vec<Until>,
+    pub edge_edge: Clear,
 }

@@ -104,12 +104,18 @@ fn a_point_that_leaves_gets_twice_the_room_about_where_it_goes() {
 
 #[test]
 fn what_is_known_of_pairs_stays_with_them_when_others_come_between() {
-    let (mut list, mut margins) = (vec![[1, 4], [2, 3], [5, 6]], vec![0.1, 0.2, 0.3]);
+    let mut list = vec![[1, 4], [2, 3], [5, 6]];
+    let mut margins = Clear {
+        pairs: vec![0.1, 0.2, 0.3],
+        blocks: vec![0.1],
+    };
     add((&mut list, &mut margins), &[[0, 9], [2, 3], [2, 4], [7, 8]]);
     assert_eq!(list, [[0, 9], [1, 4], [2, 3], [2, 4], [5, 6], [7, 8]]);
-    assert_eq!(margins, [0.0, 0.1, 0.2, 0.0, 0.3, 0.0]);
+    assert_eq!(margins.pairs, [0.0, 0.1, 0.2, 0.0, 0.3, 0.0]);
+    // Not of the block: it has other pairs now.
+    assert_eq!(margins.blocks, [0.0]);
     // Nothing is known yet.
-    let mut unknown = Vec::new();
+    let mut unknown = Clear::default();
     add((&mut list, &mut unknown), &[[3, 3]]);
-    assert_eq!((list[4], unknown), ([3, 3], vec![0.0; 7]));
+    assert_eq!((list[4], unknown.pairs), ([3, 3], vec![0.0; 7]));
 }

@@ -11,6 +11,8 @@ pub(super) struct Plane<T> {
     error: T,
     /// What a value must be larger than: the error, and the separation times the largest area.
     margin: T,
+    /// Bounds the area of e × f from above.
+    area: f64,
 }
 
 impl<T: Real> Plane<T> {
@@ -25,12 +27,34 @@ impl<T: Real> Plane<T> {
         // 12 roundings for the coefficients, 9 for a value; an error of a scalar product has 4, and twice that.
         let error =
             4.0 * T::ERROR * largest(d, sum) * largest(e, sum) * largest(f, sum) + UNDERFLOW;
-        let area = largest(e, glam::DVec3::length) * largest(f, glam::DVec3::length);
-        let margin = error + separation * area * (1.0 + 16.0 * UNIT);
+        let normals = normals(e, f);
+        // The largest coefficient bounds the area; the middle one is twice what it should be.
+        let [start, twice, end] = normals.map(|normal| normal.near().length());
+        let area = start.max(0.5 * twice).max(end) * (1.0 + 16.0 * UNIT);
+        let area = area + 4.0 * T::ERROR * largest(e, sum) * largest(f, sum) + UNDERFLOW;
+        let margin = error + separation * area;
         Plane {
-            values: coefficients(d, e, f),
+            values: coefficients(d, normals),
             error: T::of(error),
             margin: T::of(margin),
+            area,
+        }
+    }
+
+    /// How much more than the separation the plane keeps from the origin all the time (m); not positive if that is not known.
+    pub(super) fn slack(&self) -> f64 {
+        let sign = if self.values[0] < T::of(0.0) {
+            -1.0
+        } else {
+            1.0
+        };
+        let heights = self
+            .values
+            .map(|value| (value * T::of(sign) - self.margin).near());
+        let is_clear = heights.iter().all(|height| *height > 0.0);
+        match is_clear {
+            true => heights.into_iter().fold(f64::INFINITY, f64::min) / self.area,
+            false => 0.0,
         }
     }
 
@@ -94,13 +118,17 @@ impl<T: Real> Plane<T> {
     }
 }
 
-/// The coefficients of d · (e × f), each of the three linear in time.
-fn coefficients<T: Real>(d: [Vector<T>; 2], e: [Vector<T>; 2], f: [Vector<T>; 2]) -> [T; 4] {
-    let normals = [
+/// The coefficients of e × f, both linear in time; the middle one twice.
+fn normals<T: Real>(e: [Vector<T>; 2], f: [Vector<T>; 2]) -> [Vector<T>; 3] {
+    [
         e[0].cross(f[0]),
         e[0].cross(f[1]) + e[1].cross(f[0]),
         e[1].cross(f[1]),
-    ];
+    ]
+}
+
+/// The coefficients of d · (e × f), d linear in time.
+fn coefficients<T: Real>(d: [Vector<T>; 2], normals: [Vector<T>; 3]) -> [T; 4] {
     let three = T::of(3.0);
     [
         d[0].dot(normals[0]),

@@ -308,6 +308,25 @@ fn a_start_that_touches_is_not_lost_at_large_scales() {
     }
 }
 
+#[test]
+fn two_bars_that_turn_together_are_clear_by_their_planes() {
+    // Two bars of length 2 cross at a distance of 0.1 and turn by 60 degrees about an axis across, which no fixed direction keeps apart.
+    let [start, end] = [0.0, std::f64::consts::FRAC_PI_3].map(|angle: f64| {
+        let turn = DMat3::from_rotation_x(angle);
+        let ends = [
+            [1.0, 0.0, 0.1],
+            [-1.0, 0.0, 0.1],
+            [0.0, 1.0, 0.0],
+            [0.0, -1.0, 0.0],
+        ];
+        ends.map(|end| turn * DVec3::from(end))
+    });
+    assert!(filter::edge_edge(&start, &end, 0.0) <= 0.0);
+    let slack = plane_slack::<true>(&start, &end, 0.02);
+    // Straight ways cut across the circle: the distance shrinks to 0.087.
+    assert!(slack > 0.03 && slack < 0.067, "{slack}");
+}
+
 fn coordinate() -> impl Strategy<Value = f64> {
     prop_oneof![(-3..=3i32).prop_map(f64::from), -2.0..2.0f64]
 }
@@ -322,6 +341,18 @@ fn corners() -> impl Strategy<Value = [DVec3; 4]> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn what_the_plane_keeps_it_keeps_all_the_time(
+        from in corners(), to in corners(), kind in 0..2usize, separation in prop_oneof![Just(0.0), 0.0..1.0f64],
+    ) {
+        let slack = [plane_slack::<false>, plane_slack::<true>][kind](&from, &to, separation);
+        for step in 0..=50 {
+            let distance = sampled_distance(kind, &at(&from, &to, f64::from(step) / 50.0));
+            let least = (separation + slack) * (1.0 - 1e-12);
+            prop_assert!(slack <= 0.0 || distance >= least, "{distance} {separation} {slack}");
+        }
+    }
 
     #[test]
     fn nothing_comes_too_close_before_the_time_returned(
