@@ -18,7 +18,7 @@ const MOST_HALVINGS: usize = 30;
 const ROUNDING: f64 = 1e-13;
 
 /// How many times the tolerance contacts may leave in the first of several iterations: less would be lost on equations that the next one changes.
-const FIRST: f64 = 30.0;
+const FIRST: f64 = 100.0;
 
 /// One step.
 pub(super) fn step<'a>(

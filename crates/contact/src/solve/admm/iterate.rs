@@ -74,33 +74,49 @@ impl Iterate {
         self.restart();
     }
 
-    /// The same p and λ for other nodes with weights: new ones begin where they are, without a force.
+    /// The same p and λ for other nodes with weights: new ones begin where they are, without a force. The others keep their momentum: a few
+    /// contacts more upset few of them.
     pub(super) fn carry_over(
         &mut self,
         before: &WeightedNodes,
         after: &WeightedNodes,
         projection: &Projection,
     ) {
-        let (feasible, dual) = (self.at(after), vec![DVec3::ZERO; after.nodes.len()]);
-        let old_feasible = std::mem::replace(&mut self.feasible, feasible);
-        let old_dual = std::mem::replace(&mut self.dual, dual);
-        for (place, node) in after.nodes.iter().enumerate() {
-            if let Some(old) = before.find(*node) {
-                self.feasible[place] = old_feasible[old];
-                self.dual[place] = old_dual[old] * (before.weights[old] / after.weights[place]);
+        let (here, count) = (self.at(after), after.nodes.len());
+        // Where each node was among the others, and by what its λ changes with its weight.
+        let known = after.nodes.iter().enumerate().filter_map(|(place, node)| {
+            let old = before.find(*node)?;
+            Some((place, old, before.weights[old] / after.weights[place]))
+        });
+        let known: Vec<(usize, usize, f64)> = known.collect();
+        for feasible in [&mut self.feasible, &mut self.feasible_ahead] {
+            let old = std::mem::replace(feasible, here.clone());
+            for (place, from, _) in &known {
+                feasible[*place] = old[*from];
             }
         }
-        let mut pushed = vec![DVec3::ZERO; after.nodes.len()];
+        for dual in [&mut self.dual, &mut self.dual_ahead] {
+            let old = std::mem::replace(dual, vec![DVec3::ZERO; count]);
+            for (place, from, ratio) in &known {
+                dual[*place] = old[*from] * *ratio;
+            }
+        }
+        let mut pushed = vec![DVec3::ZERO; count];
         projection.push(&mut pushed);
         self.pushed = Some(pushed);
-        self.restart();
+        self.begin_again();
     }
 
     fn restart(&mut self) {
         self.feasible_ahead.clone_from(&self.feasible);
         self.dual_ahead.clone_from(&self.dual);
-        self.pulled.clear();
         self.momentum = 1.0;
+        self.begin_again();
+    }
+
+    /// Nothing is known of the iteration before.
+    fn begin_again(&mut self) {
+        self.pulled.clear();
         self.residual = f64::INFINITY;
         self.unrest = f64::INFINITY;
     }

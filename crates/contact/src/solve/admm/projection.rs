@@ -2,7 +2,8 @@
 //!
 //! The problem is W p = W (v − λ) + Bᵀ r, u = B p + k, with the law for every contact. W is diagonal, so a contact by itself
 //! is isotropic and solved by looking at three cases (5.2.2). Contacts are stored in the order in which they are visited, each with
-//! its stencil behind that of the one before: a sweep reads memory in one stream, but for p.
+//! its stencil behind that of the one before: a sweep reads memory in one stream, but for p. The first sweep visits all contacts, the
+//! others those that share a node with one that has changed: the rest sleep (6.3.3).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,8 +21,11 @@ const CHUNK: usize = 512;
 /// Nodes that a thread takes at a time.
 const NODES: usize = 4096;
 
-/// How many sweeps a contact sleeps.
-const SLEEP: u64 = 5;
+/// So many contacts are visited by one thread: waking the others would take longer.
+const FEW: usize = 6000;
+
+/// If more than one of this many contacts is restless, all are visited.
+const MANY_RESTLESS: usize = 4;
 
 /// How a contact is solved by itself. Both give the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +51,6 @@ struct Record {
     /// Where its stencil begins and ends.
     start: u32,
     end: u32,
-    /// The sweep before which it sleeps.
-    sleeps_until: u64,
 }
 
 /// What of a contact is not needed in a sweep.
@@ -109,8 +111,7 @@ pub struct Projection {
     scales: Vec<Scale>,
     stencils: Vec<Weight>,
     velocities: Velocities,
-    /// The sweeps so far; more where contacts were woken.
-    sweeps: u64,
+    awake: Awake,
     /// How contacts are solved.
     pub local: LocalSolver,
 }
@@ -142,6 +143,8 @@ impl Projection {
             let contact = self.coloring.order[index] as usize;
             self.add(problem, nodes, &inverses, contact);
         }
+        self.awake
+            .pose(nodes.nodes.len(), &self.records, &self.stencils);
         self.set_impulses(impulses);
     }
 
@@ -182,7 +185,6 @@ impl Projection {
             compliance: compliance / scale,
             start: start as u32,
             end: self.stencils.len() as u32,
-            sleeps_until: 0,
         });
         self.scales.push(Scale {
             scale,
@@ -212,15 +214,15 @@ impl Projection {
     pub fn push(&self, velocities: &mut [DVec3]) {
         for (record, of) in self.records.iter().zip(&self.scales) {
             let force = record.force - of.cohesion;
-            for weight in &self.stencils[record.start as usize..record.end as usize] {
+            for weight in record.stencil(&self.stencils) {
                 velocities[weight.place as usize] += force * weight.share;
             }
         }
     }
 
     /// Projects velocities p = v − λ + W⁻¹ Bᵀ r (Alg. 3), of which there are `count`: sweeps until no contact changes its velocity by more than
-    /// `enough`, at most `sweeps`. Contacts that change by less than `quiet` sleep for a while (6.3.3). Says by how much contacts changed
-    /// in the last sweep.
+    /// `enough`, at most `sweeps`. Contacts sleep while no neighbour changes by more than `quiet`. Says by how much contacts changed in the last
+    /// sweep.
     pub fn project(
         &mut self,
         (count, velocity): (usize, impl Fn(usize) -> DVec3 + Sync),
@@ -229,14 +231,12 @@ impl Projection {
         quiet: f64,
     ) -> f64 {
         self.set_velocities(count, velocity);
-        // All are awake.
-        self.sweeps += SLEEP;
-        let mut change = 0.0;
-        for _ in 0..sweeps {
-            change = self.sweep(quiet);
+        let mut change = self.sweep(quiet);
+        for _ in 1..sweeps {
             if change <= enough {
                 break;
             }
+            change = self.sweep_again(quiet);
         }
         change
     }
@@ -265,32 +265,118 @@ impl Projection {
         self.velocities.fill(count, velocity);
     }
 
-    /// Solves every contact that is awake once; the largest change of a relative velocity.
+    /// Solves every contact once; the largest change of a relative velocity. Those that change by more than `quiet` keep their neighbours awake.
     pub fn sweep(&mut self, quiet: f64) -> f64 {
-        self.sweeps += 1;
+        self.visit(None, quiet)
+    }
+
+    /// Solves every contact once that shares a node with one that changed by more than `quiet` in the sweep before, with itself too.
+    fn sweep_again(&mut self, quiet: f64) -> f64 {
+        let is_any = quiet > 0.0 && self.awake.wake(&self.records, &self.stencils);
+        let list = std::mem::take(&mut self.awake.list);
+        let change = self.visit(is_any.then_some(&list[..]), quiet);
+        self.awake.list = list;
+        change
+    }
+
+    /// Solves some contacts, or all, once, stage by stage: what is done does not depend on the threads.
+    fn visit(&mut self, some: Option<&[u32]>, quiet: f64) -> f64 {
         let pass = Pass {
             stencils: &self.stencils,
             velocities: &self.velocities,
-            number: self.sweeps,
+            some,
             quiet,
         };
-        let sweep_in_order = match self.local {
-            LocalSolver::Isotropic => sweep_in_order::<false>,
-            LocalSolver::General => sweep_in_order::<true>,
+        let visit = match self.local {
+            LocalSolver::Isotropic => visit_in_order::<false>,
+            LocalSolver::General => visit_in_order::<true>,
         };
-        let (staged, rest) = self.records.split_at_mut(self.coloring.rest.start);
-        let mut largest = 0.0;
-        let mut staged = staged;
-        for stage in &self.coloring.stages {
-            let (of_stage, others) = staged.split_at_mut(stage.len());
-            let chunks = of_stage.par_chunks_mut(CHUNK);
-            let changes: Vec<f64> = chunks
-                .map(|records| sweep_in_order(records, &pass))
-                .collect();
-            largest = changes.into_iter().fold(largest, larger);
-            staged = others;
+        let restless = &mut self.awake.restless;
+        restless.clear();
+        if some.is_some_and(|some| some.len() <= FEW) {
+            return visit(&mut self.records, 0, &pass, restless).sqrt();
         }
-        larger(largest, sweep_in_order(rest, &pass))
+        let (mut largest, mut first) = (0.0, 0);
+        let mut records = &mut self.records[..];
+        for stage in &self.coloring.stages {
+            let (of_stage, others) = records.split_at_mut(stage.len());
+            let chunks = of_stage.par_chunks_mut(CHUNK).enumerate();
+            let visited = chunks.map(|(chunk, records)| {
+                let mut restless = Vec::new();
+                let change = visit(records, first + chunk * CHUNK, &pass, &mut restless);
+                (change, restless)
+            });
+            let visited: Vec<(f64, Vec<u32>)> = visited.collect();
+            for (change, of_chunk) in visited {
+                largest = larger(largest, change);
+                restless.extend(of_chunk);
+            }
+            (records, first) = (others, stage.end);
+        }
+        larger(largest, visit(records, first, &pass, restless)).sqrt()
+    }
+}
+
+/// Which contacts sleep, by where they are among the records.
+#[derive(Debug, Default)]
+struct Awake {
+    /// The contacts at each node: where they begin, and all in a row.
+    starts: Vec<u32>,
+    at_nodes: Vec<u32>,
+    /// Those that changed much in the last sweep.
+    restless: Vec<u32>,
+    /// Those to be visited, ascending, and for each contact the last time that it was one.
+    list: Vec<u32>,
+    woken: Vec<u32>,
+    time: u32,
+}
+
+impl Awake {
+    fn pose(&mut self, nodes: usize, records: &[Record], stencils: &[Weight]) {
+        self.starts.clear();
+        self.starts.resize(nodes + 2, 0);
+        for weight in stencils {
+            self.starts[weight.place as usize + 2] += 1;
+        }
+        for node in 2..self.starts.len() {
+            self.starts[node] += self.starts[node - 1];
+        }
+        self.at_nodes.clear();
+        self.at_nodes.resize(stencils.len(), 0);
+        for (index, record) in records.iter().enumerate() {
+            for weight in record.stencil(stencils) {
+                let next = &mut self.starts[weight.place as usize + 1];
+                self.at_nodes[*next as usize] = index as u32;
+                *next += 1;
+            }
+        }
+        self.woken.clear();
+        self.woken.resize(records.len(), 0);
+        self.time = 0;
+    }
+
+    /// Lists the neighbours of what is restless; false if that is worth nothing because there are too many.
+    fn wake(&mut self, records: &[Record], stencils: &[Weight]) -> bool {
+        if self.restless.len() * MANY_RESTLESS > records.len() {
+            return false;
+        }
+        self.time += 1;
+        self.list.clear();
+        for index in &self.restless {
+            for weight in records[*index as usize].stencil(stencils) {
+                let place = weight.place as usize;
+                let neighbours = self.starts[place] as usize..self.starts[place + 1] as usize;
+                for neighbour in &self.at_nodes[neighbours] {
+                    let woken = &mut self.woken[*neighbour as usize];
+                    if *woken != self.time {
+                        *woken = self.time;
+                        self.list.push(*neighbour);
+                    }
+                }
+            }
+        }
+        self.list.sort_unstable();
+        true
     }
 }
 
@@ -298,30 +384,48 @@ impl Projection {
 struct Pass<'a> {
     stencils: &'a [Weight],
     velocities: &'a Velocities,
-    number: u64,
+    /// The contacts to be visited, ascending; all if nothing is given.
+    some: Option<&'a [u32]>,
     quiet: f64,
 }
 
-fn sweep_in_order<const GENERAL: bool>(records: &mut [Record], pass: &Pass<'_>) -> f64 {
+/// Visits contacts of a part of the records, which begins with the one numbered `first`; the square of the largest change. Adds those that changed
+/// much to `restless`.
+fn visit_in_order<const GENERAL: bool>(
+    records: &mut [Record],
+    first: usize,
+    pass: &Pass<'_>,
+    restless: &mut Vec<u32>,
+) -> f64 {
     // Squares: a root for every contact would take a good part of the time.
-    let mut largest = 0.0f64;
-    for record in records {
-        if pass.number < record.sleeps_until {
-            continue;
-        }
-        let stencil = &pass.stencils[record.start as usize..record.end as usize];
-        let change = record
-            .solve::<GENERAL>(stencil, pass.velocities)
-            .length_squared();
-        if change < pass.quiet * pass.quiet {
-            record.sleeps_until = pass.number + SLEEP + 1;
+    let (mut largest, quiet) = (0.0, pass.quiet * pass.quiet);
+    let end = first + records.len();
+    let mut visit = |index: usize| {
+        let record = &mut records[index - first];
+        let stencil = record.stencil(pass.stencils);
+        let change = record.solve::<GENERAL>(stencil, pass.velocities);
+        let change = change.length_squared();
+        if change >= quiet && quiet > 0.0 {
+            restless.push(index as u32);
         }
         largest = larger(largest, change);
+    };
+    match pass.some {
+        None => (first..end).for_each(visit),
+        Some(some) => {
+            let [start, end] = [first, end].map(|at| some.partition_point(|c| (*c as usize) < at));
+            some[start..end].iter().for_each(|c| visit(*c as usize));
+        }
     }
-    largest.sqrt()
+    largest
 }
 
 impl Record {
+    #[inline]
+    fn stencil<'a>(&self, stencils: &'a [Weight]) -> &'a [Weight] {
+        &stencils[self.start as usize..self.end as usize]
+    }
+
     /// Makes a contact satisfy the law, given all others (Alg. 1; in r̄ = s r, s is 1); how much its relative velocity changes by that.
     #[inline]
     fn solve<const GENERAL: bool>(&mut self, stencil: &[Weight], velocities: &Velocities) -> DVec3 {
