@@ -9,8 +9,12 @@ use crate::scene::tables;
 use crate::scene::values::NamedItem;
 use crate::units::short_number;
 
+/// How many times stiffer than bending is what gives the roots of rods their direction. As stiff as the rods along themselves, it would press and pull
+/// the first edges wherever the skin is pressed or pulled.
+const DIRECTION: f64 = 500.0;
+
 /// What holds the roots of rods on something simulated, which feels them: springs as stiff as the first edges, from the first vertex to the
-/// place that it grows on, and from the second to the corners about that place, which give it a direction.
+/// place that it grows on; and softer ones from the second to the corners about that place, which give it a direction.
 fn roots(index: usize, object: &Object, objects: &[Object]) -> Vec<Tie> {
     let (Some(rooted), Kind::Rods(rods)) = (&object.rooted, &object.kind) else {
         return Vec::new();
@@ -24,21 +28,26 @@ fn roots(index: usize, object: &Object, objects: &[Object]) -> Vec<Tie> {
         let [first, second] = [curve.first, curve.first + 1];
         let [base, next] = [first, second].map(|vertex| object.mesh.points[vertex as usize]);
         let corners = host.mesh.triangles[root.triangle as usize];
-        let mut tie = |vertex: u32, to: Vec<(u32, f64)>, length: f64| {
+        let edge = base.distance(next);
+        let axial = rods.material.axial / edge;
+        let [one, other] = rods.material.bending;
+        let across = (DIRECTION * one.max(other) / edge.powi(3)).min(axial);
+        let mut tie = |vertex: u32, to: Vec<(u32, f64)>, length: f64, stiffness: f64| {
             ties.push(Tie {
                 name: object.name.clone(),
                 from: (index, vertex),
                 to: (rooted.host, to),
-                stiffness: rods.material.axial / base.distance(next),
+                stiffness,
                 length: [length; 2],
                 close: 0.0,
                 release: f64::INFINITY,
             });
         };
-        tie(first, corners.into_iter().zip(root.weights).collect(), 0.0);
+        let place = corners.into_iter().zip(root.weights).collect();
+        tie(first, place, 0.0, axial);
         for corner in corners {
             let place = host.mesh.points[corner as usize];
-            tie(second, vec![(corner, 1.0)], next.distance(place));
+            tie(second, vec![(corner, 1.0)], next.distance(place), across);
         }
     }
     ties

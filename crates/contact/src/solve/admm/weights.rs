@@ -24,7 +24,7 @@ pub enum Weights {
 
 /// A node that touches a heavier one has at least this part of its weight: light nodes between heavy ones, such as hair under a band, would
 /// otherwise pass on their push in many sweeps.
-const SPREAD: f64 = 0.01;
+const SPREAD: f64 = 0.05;
 
 /// Nodes with a weight, by where they lie in vectors.
 #[derive(Clone, Debug, Default)]
