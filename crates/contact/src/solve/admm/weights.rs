@@ -23,8 +23,10 @@ pub enum Weights {
 }
 
 /// A node that touches a heavier one has at least this part of its weight: light nodes between heavy ones, such as hair under a band, would
-/// otherwise pass on their push in many sweeps.
+/// otherwise pass on their push in many sweeps. But no more than so many times its own: fur that weighed a part of the body it grows on would hardly
+/// give way in an iteration.
 const SPREAD: f64 = 0.05;
+const HEAVIER: f64 = 10.0;
 
 /// Nodes with a weight, by where they lie in vectors.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +91,8 @@ impl WeightedNodes {
             let places = places.map(|(node, _)| self.places[*node as usize] as usize);
             let heaviest = places.clone().map(|at| self.own[at]).fold(0.0, f64::max);
             for at in places {
-                self.weights[at] = self.weights[at].max(SPREAD * heaviest);
+                let enough = HEAVIER * self.own[at];
+                self.weights[at] = self.weights[at].max((SPREAD * heaviest).min(enough));
             }
         }
     }
