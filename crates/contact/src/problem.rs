@@ -15,8 +15,8 @@ use glam::DVec3;
 
 pub use check::ProblemError;
 pub use contacts::{Contact, Contacts};
-pub(crate) use errors::larger;
 pub use errors::{Errors, stopping_tolerance};
+pub(crate) use errors::{larger, largest};
 
 use crate::system::{Sets, System, SystemFactor};
 

@@ -168,8 +168,9 @@ struct Run {
     iterate: Iterate,
     /// By how much the errors exceeded the unrest when they were last computed.
     amplification: f64,
-    /// The best answer whose errors were computed.
+    /// The best answer whose errors were computed, and whether Newton steps found it, which iterations know nothing of.
     best: Option<(Errors, Solution)>,
+    is_polished: bool,
 }
 
 impl Run {
@@ -181,6 +182,7 @@ impl Run {
             iterate: Iterate::default(),
             amplification: 1.0,
             best: None,
+            is_polished: false,
         }
     }
 
@@ -211,13 +213,13 @@ impl Run {
         if refined.is_nothing() {
             return Ok(false);
         }
+        let is_polished = std::mem::take(&mut self.is_polished);
         self.best = None;
         factor.factorize_some(&problem.system, |body| refined.bodies.contains(&body))?;
         let before = self.nodes.clone();
         let is_new = |offset: usize| refined.bodies.contains(&problem.system.body_of(offset));
         self.pose(problem, &known.impulses_of(problem), is_new);
-        match is_answer {
-            // Also where Newton steps found it, which iterations know nothing of.
+        match is_answer && is_polished {
             true => {
                 self.iterate.velocities = velocities;
                 self.iterate.place(&self.nodes, &self.projection);
@@ -307,22 +309,25 @@ impl Run {
         let feasible = self.iterate.answer(problem, &self.nodes);
         let mut beside = problem.residual(&feasible, &impulses);
         factor.solve_in_place(&problem.system, &mut beside);
-        let moved: Vec<f64> = feasible.iter().zip(&beside).map(|(p, b)| p - b).collect();
-        let of_feasible = Errors {
-            contact: problem.contact_error(&feasible, &impulses),
-            momentum: problem.largest_displacement(&beside),
-        };
-        let of_moved = Errors {
-            contact: problem.contact_error(&moved, &impulses),
+        // By way of what is left over: the same from A and f alone would have the rounding of large forces.
+        let moved = feasible.iter().zip(&beside).map(|(p, b)| p - b);
+        let mut velocities: Vec<f64> = moved.collect();
+        let mut errors = Errors {
+            contact: problem.contact_error(&velocities, &impulses),
             momentum: 0.0,
         };
-        let (tolerance, least) = (self.settings.tolerance, of_feasible.largest());
-        let is_resting = problem.step * self.iterate.fastest() <= RESTING * tolerance;
-        let is_better = !is_resting || (least > tolerance && of_moved.contact < least);
-        let (errors, velocities) = match is_better {
-            true => (of_moved, moved),
-            false => (of_feasible, feasible),
-        };
+        let tolerance = self.settings.tolerance;
+        if problem.step * self.iterate.fastest() <= RESTING * tolerance {
+            let of_feasible = Errors {
+                contact: problem.contact_error(&feasible, &impulses),
+                momentum: problem.largest_displacement(&beside),
+            };
+            let least = of_feasible.largest();
+            let is_worse = least > tolerance && errors.contact < least;
+            if !is_worse {
+                (errors, velocities) = (of_feasible, feasible);
+            }
+        }
         let unrest = problem.step * self.iterate.unrest;
         if unrest > 0.0 {
             self.amplification = (errors.largest() / unrest).max(0.1);
@@ -331,15 +336,17 @@ impl Run {
             velocities,
             impulses,
         };
-        self.offer(errors, solution);
+        self.is_polished &= !self.offer(errors, solution);
     }
 
-    /// Keeps an answer if it is better than the best.
-    fn offer(&mut self, errors: Errors, solution: Solution) {
-        let is_better = |best: &(Errors, Solution)| errors.largest() < best.0.largest();
-        if self.best.as_ref().is_none_or(is_better) {
+    /// Keeps an answer if it is better than the best; whether it is.
+    fn offer(&mut self, errors: Errors, solution: Solution) -> bool {
+        let is_less = |best: &(Errors, Solution)| errors.largest() < best.0.largest();
+        let is_better = self.best.as_ref().is_none_or(is_less);
+        if is_better {
             self.best = Some((errors, solution));
         }
+        is_better
     }
 
     /// Whether the best answer is within the tolerance.
@@ -358,7 +365,7 @@ impl Run {
         let impulses = self.projection.impulses();
         let (found, products) = polish.run(problem, factor, &impulses);
         if let Some((errors, solution)) = found {
-            self.offer(errors, solution);
+            self.is_polished |= self.offer(errors, solution);
         }
         products
     }

@@ -19,9 +19,10 @@ use crate::gate::{self, Stopped};
 use crate::model::{Body, Elements};
 use crate::pose::{Posed, Posing, contacts_of, relative, second_id};
 
-/// How often the motion is looked at while a problem is solved, at most; then the gate decides. After a look that finds nothing, twice as many
-/// chances are passed over as before it.
+/// How often the motion is looked at while a problem is solved, at most; then the gate decides. After a look that adds less than one of so many
+/// contacts, twice as many chances are passed over as before it.
 const LOOKS: usize = 40;
+const FEW_NEW: usize = 1000;
 
 /// Iterations of the solver, at most.
 const ITERATIONS: usize = 400;
@@ -56,9 +57,10 @@ pub(crate) struct Touches<'a> {
     pub(crate) is_guarded: bool,
     /// Whether the equations know masses only: then nothing is linearised again.
     pub(super) is_explicit: bool,
-    /// How many times the tolerance a solve may leave; 1 for those that count.
-    pub(super) looseness: f64,
-    /// Contacts that the motion of a loose solve showed, for the next one.
+    /// What the next solve may leave of errors (m), and whether another one of the same step follows it.
+    pub(super) tolerance: f64,
+    pub(super) goes_on: bool,
+    /// Contacts that the motion of a solve showed, for the one that follows.
     found: Vec<Posed>,
 }
 
@@ -85,7 +87,8 @@ impl<'a> Touches<'a> {
             iterations: 0,
             is_guarded: false,
             is_explicit: false,
-            looseness: 1.0,
+            tolerance: strictest(step),
+            goes_on: false,
             found: Vec::new(),
             detection,
         };
@@ -202,9 +205,7 @@ impl<'a> Touches<'a> {
         scratch: &mut Scratch,
     ) -> Result<Solution, SolveError> {
         let mut admm = std::mem::replace(&mut scratch.admm, no_memory());
-        let gravity = step.model.gravity.length();
-        let tolerance = step.model.method.tolerance.0;
-        admm.settings.tolerance = self.looseness * stopping_tolerance(tolerance, gravity, step.h());
+        admm.settings.tolerance = self.tolerance;
         let left = scratch.iterations_left.max(FEW_ITERATIONS);
         admm.settings.most_iterations = left.min(ITERATIONS);
         let mut look = Look {
@@ -284,6 +285,12 @@ impl<'a> Touches<'a> {
             }
         }
     }
+}
+
+/// What contacts may leave of errors in a step, so that nothing at rest creeps (m).
+pub(super) fn strictest(step: &Problem<'_>) -> f64 {
+    let gravity = step.model.gravity.length();
+    stopping_tolerance(step.model.method.tolerance.0, gravity, step.h())
 }
 
 fn no_memory() -> Admm {
@@ -378,8 +385,14 @@ impl Refine for Look<'_, '_, '_> {
         self.waited = 0;
         self.looks += 1;
         self.patience *= 2;
-        if self.looks <= LOOKS && self.add_impacts(velocities, is_answer) {
-            self.patience = 1;
+        let new = match self.looks <= LOOKS {
+            true => self.add_impacts(velocities, is_answer),
+            false => 0,
+        };
+        if new > 0 {
+            if new * FEW_NEW >= self.touches.posed.len() {
+                self.patience = 1;
+            }
             problem.contacts = contacts_of(self.step, &self.touches.posed);
             refined.contacts = true;
         }
@@ -392,15 +405,15 @@ impl Refine for Look<'_, '_, '_> {
 }
 
 impl Look<'_, '_, '_> {
-    /// Adds contacts where the motion comes too close; whether there were any.
-    fn add_impacts(&mut self, velocities: &[f64], is_answer: bool) -> bool {
+    /// Adds contacts where the motion comes too close; how many.
+    fn add_impacts(&mut self, velocities: &[f64], is_answer: bool) -> usize {
         let nodes = self.step.ends(velocities);
         let detection = &mut self.touches.detection;
         let to = detection.to(&nodes);
         // What goes far astray on the way to an answer would meet much that the answer never meets.
         let is_astray = !is_answer && detection.leaving(&to) * MANY_ASTRAY > to.len();
         if is_astray || detection.lost(&to).is_some() {
-            return false;
+            return 0;
         }
         let found = detection.impacts(&to, NEAR, None);
         let (step, h) = (self.step, self.step.h());
@@ -419,14 +432,14 @@ impl Look<'_, '_, '_> {
             let skin = posed.touching.thickness - posed.touching.core;
             posed.contact.normal.dot(speed) * h <= -1e-3 * skin
         });
-        let is_changed = !new.is_empty();
+        let count = new.len();
         self.touches.found = new;
         // An answer that the next solve goes on from need not know all that it meets.
-        let is_enough = is_answer && self.touches.looseness > 1.0;
-        if !is_enough {
-            self.touches.add_found();
+        if is_answer && self.touches.goes_on {
+            return 0;
         }
-        is_changed && !is_enough
+        self.touches.add_found();
+        count
     }
 
     /// Linearises affine bodies at the velocities found; which bodies changed.

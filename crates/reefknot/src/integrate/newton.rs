@@ -1,6 +1,7 @@
 //! Implicit Euler by Newton's method: the velocities of a step make the action stationary (Daviet 2020, Eq. 2), found by
 //! linearising again and again, with a line search that never lets the action grow.
 
+use super::contact::strictest;
 use super::implicit::{advance, solve};
 use super::{Scratch, StepError, Stopwatch, Taken, Touches};
 use crate::energy::linearize::{
@@ -18,7 +19,11 @@ const MOST_HALVINGS: usize = 30;
 const ROUNDING: f64 = 1e-13;
 
 /// How many times the tolerance contacts may leave in the first of several iterations: less would be lost on equations that the next one changes.
-const FIRST: f64 = 100.0;
+const FIRST: f64 = 300.0;
+
+/// The part of the largest change of an iteration that contacts may leave in the next one: as the stopping rule allows a thousandth of gravity, a
+/// thousandth of the largest acceleration.
+const OF_CHANGE: f64 = 1e-2;
 
 /// One step.
 pub(super) fn step<'a>(
@@ -46,7 +51,8 @@ pub(super) fn step<'a>(
         let is_first = iteration == 0 && method.iterations > 1;
         let goal = match (&mut touches, &warm) {
             (Some(touches), Some(warm)) => {
-                touches.looseness = if is_first { FIRST } else { 1.0 };
+                touches.goes_on = is_first;
+                touches.tolerance = contact_tolerance(problem, is_first, error);
                 touches.solve(problem, warm, scratch)?
             }
             _ => solve(problem, scratch)?,
@@ -124,6 +130,20 @@ fn begin(problem: &Problem<'_>, scratch: &mut Scratch) -> Vec<f64> {
     }
     linearize(problem, &before, Which::All, scratch);
     before
+}
+
+/// What contacts may leave of errors in an iteration (m): as much as the tolerance where things are thrown about, since the equations themselves
+/// are off by far more; and where they come to rest, no more than lets them rest. `change` is how far the
+/// iteration before moved anything.
+fn contact_tolerance(problem: &Problem<'_>, is_first: bool, change: f64) -> f64 {
+    let strictest = strictest(problem);
+    match is_first {
+        true => FIRST * strictest,
+        false if change.is_finite() => {
+            (OF_CHANGE * change).clamp(strictest, problem.model.method.tolerance.0)
+        }
+        false => strictest,
+    }
 }
 
 /// The velocities on the way to a goal where the action, less the work of contacts, is small enough, if there are any. `has_slope` where the

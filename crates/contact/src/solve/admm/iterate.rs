@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::projection::Projection;
 use super::{Settings, WeightedNodes};
-use crate::problem::{NodalProblem, larger};
+use crate::problem::{NodalProblem, larger, largest};
 use crate::solve::Warm;
 use crate::system::SystemFactor;
 
@@ -225,8 +225,7 @@ impl Iterate {
 
     /// The largest speed of p (m/s).
     pub(super) fn fastest(&self) -> f64 {
-        let speeds = self.feasible.iter().map(|p| p.length());
-        speeds.fold(0.0, larger)
+        largest(self.feasible.len(), |place| self.feasible[place].length())
     }
 
     /// All velocities, with p where there are weights (6.2.7); what is held stays as it is told.
