@@ -21,8 +21,8 @@ const ROUNDING: f64 = 1e-13;
 /// How many times the tolerance contacts may leave in the first of several iterations: less would be lost on equations that the next one changes.
 const FIRST: f64 = 300.0;
 
-/// The part of the largest change of an iteration that contacts may leave in the next one: as the stopping rule allows a thousandth of gravity, a
-/// thousandth of the largest acceleration.
+/// The part of the largest change of an iteration that contacts may leave in the next one. It is an acceleration, and the stopping rule allows a thousandth of
+/// gravity: what is thrown about at ten times gravity, and moves contacts of what is not, leaves as much.
 const OF_CHANGE: f64 = 1e-2;
 
 /// One step.
@@ -52,7 +52,8 @@ pub(super) fn step<'a>(
         let goal = match (&mut touches, &warm) {
             (Some(touches), Some(warm)) => {
                 touches.goes_on = is_first;
-                touches.tolerance = contact_tolerance(problem, is_first, error);
+                let between = [strictest(problem), method.tolerance.0];
+                touches.tolerance = contact_tolerance(between, is_first, error);
                 touches.solve(problem, warm, scratch)?
             }
             _ => solve(problem, scratch)?,
@@ -132,16 +133,12 @@ fn begin(problem: &Problem<'_>, scratch: &mut Scratch) -> Vec<f64> {
     before
 }
 
-/// What contacts may leave of errors in an iteration (m): as much as the tolerance where things are thrown about, since the equations themselves
-/// are off by far more; and where they come to rest, no more than lets them rest. `change` is how far the
-/// iteration before moved anything.
-fn contact_tolerance(problem: &Problem<'_>, is_first: bool, change: f64) -> f64 {
-    let strictest = strictest(problem);
+/// What contacts may leave of errors in an iteration (m), between what lets everything rest and the tolerance of the scene: where things are thrown
+/// about, the equations themselves are off by far more. `change` is how far the iteration before moved anything.
+fn contact_tolerance([strictest, loosest]: [f64; 2], is_first: bool, change: f64) -> f64 {
     match is_first {
         true => FIRST * strictest,
-        false if change.is_finite() => {
-            (OF_CHANGE * change).clamp(strictest, problem.model.method.tolerance.0)
-        }
+        false if change.is_finite() => (OF_CHANGE * change).clamp(strictest, loosest),
         false => strictest,
     }
 }
@@ -182,4 +179,22 @@ fn search(
         part *= 0.5;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contacts_are_solved_as_exactly_as_the_motion_asks_for() {
+        let between = [1e-6, 1e-5];
+        // What rests must not creep; nor may a step with one iteration, of which nothing is known before.
+        assert_eq!(contact_tolerance(between, false, 0.0), 1e-6);
+        assert_eq!(contact_tolerance(between, false, f64::INFINITY), 1e-6);
+        assert_eq!(contact_tolerance(between, false, f64::NAN), 1e-6);
+        // A hundredth of half a millimetre, and never more than the scene allows.
+        assert!((contact_tolerance(between, false, 5e-4) - 5e-6).abs() < 1e-18);
+        assert_eq!(contact_tolerance(between, false, 0.1), 1e-5);
+        assert_eq!(contact_tolerance(between, true, f64::INFINITY), 3e-4);
+    }
 }

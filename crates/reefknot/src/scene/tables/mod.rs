@@ -182,7 +182,7 @@ table! {
         /// Iterations of Newton's method in a step, at most; two are a good choice with contact.
         iterations: u64 [between(1.0, 10000.0)] = "10",
         /// Newton's method ends when positions change by less than this; the solver of contacts when both its errors are less,
-        /// and less than a thousandth of the way that falls in a step.
+        /// and less than a thousandth of the way that falls in a step; in Newton's method, a hundredth of how far its iteration before moved anything is enough.
         tolerance: Length [POSITIVE] = "1 um",
         /// Whether a step that has not come so close fails, and is halved.
         converge: bool = "false",
