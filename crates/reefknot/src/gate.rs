@@ -13,6 +13,7 @@
 //! momentum error of the step.
 
 mod project;
+mod rigid;
 mod stop;
 
 use glam::DVec3;

@@ -1,8 +1,8 @@
 //! The last means of the gate: what collides gives up the motion against each other.
 //!
 //! The nodes of a zone keep a part of their motion relative to a common one, first the part that is free of collisions, then none. The
-//! common motion is that of what is told to move, if the zone touches any such thing, else that of its middle: so hair that
-//! flies along is not torn out of its flight, and momentum is kept.
+//! common motion is that of what is told to move, if the zone touches any such thing, with its turn: beside roots on a head that turns, a hair that only went along
+//! would be cut off. Else it is that of its middle: so hair that flies along is not torn out of its flight, and momentum is kept.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,16 +10,20 @@ use std::ops::Range;
 use glam::DVec3;
 use reefknot_contact::system::Sets;
 
+use super::rigid::Rigid;
 use crate::collide::pair::Feature;
 use crate::detect::{Detection, Touching};
 use crate::energy::linearize::Problem;
-use crate::model::{Elements, Model};
+use crate::model::{Body, Elements, Model};
 
 /// Nodes keep this part of the way to their impact.
 const SHORT: f64 = 0.8;
 
 /// How often a zone keeps a part of its motion before it loses all of it.
 const PATIENCE: u8 = 2;
+
+/// How far apart places of a collider are that tell how it turns (m).
+const ARM: f64 = 0.01;
 
 /// What a collision stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +42,8 @@ pub(super) struct Stops {
     nodes: Vec<u32>,
     /// How often the zone of each node was stopped.
     rounds: Vec<u8>,
-    /// A node of a zone, and how something moves that it touches and that is told to (m/s).
-    told: Vec<(u32, DVec3)>,
+    /// A node of a zone, and from where to where something goes that it touches and that is told to.
+    told: Vec<(u32, [DVec3; 2])>,
 }
 
 /// What is known of a zone.
@@ -47,18 +51,18 @@ pub(super) struct Stops {
 struct Zone {
     mass: f64,
     momentum: DVec3,
-    /// How many things are told how to move, and their velocities.
-    told: (f64, DVec3),
+    /// From where to where things go that are told to.
+    told: Vec<[DVec3; 2]>,
     /// When its first collision of this round is; nothing if it has none.
     time: Option<f64>,
     rounds: u8,
 }
 
 impl Zone {
-    fn common(&self) -> DVec3 {
-        match self.told.0 > 0.0 {
-            true => self.told.1 / self.told.0,
-            false => self.momentum / self.mass.max(f64::MIN_POSITIVE),
+    fn common(&self, h: f64) -> Rigid {
+        match self.told.is_empty() {
+            true => Rigid::translation(self.momentum * (h / self.mass.max(f64::MIN_POSITIVE))),
+            false => Rigid::nearest(&self.told),
         }
     }
 }
@@ -92,9 +96,12 @@ impl Stops {
         self.nodes.sort_unstable();
         self.nodes.dedup();
         let zones = self.zones(step, &times, velocities);
+        let common = zones.iter().map(|(at, zone)| (*at, zone.common(step.h())));
+        let common: BTreeMap<u32, Rigid> = common.collect();
         let mut changed = Vec::new();
         for node in &self.nodes {
-            let zone = &zones[&self.sets.find(*node)];
+            let at = self.sets.find(*node);
+            let zone = &zones[&at];
             let Some(time) = zone.time else {
                 continue;
             };
@@ -103,7 +110,7 @@ impl Stops {
                 false => SHORT * time,
             };
             self.rounds[*node as usize] = zone.rounds;
-            if slow(step, *node as usize, zone.common(), part, velocities) {
+            if slow(step, *node as usize, &common[&at], part, velocities) {
                 changed.push(*node);
             }
         }
@@ -123,7 +130,7 @@ impl Stops {
             let stencil = detection.touch.stencil(*point);
             if stencil.is_empty() && weight != 0.0 {
                 let at = *point as usize;
-                told.push((detection.told[at] - detection.from[at]) / step.h());
+                told.push([detection.from[at], detection.told[at]]);
             }
             for (node, _) in stencil {
                 let nodes = match self.reach {
@@ -139,11 +146,13 @@ impl Stops {
         }
         let first = first?;
         if let Feature::Collider(number) = impact.features[1] {
+            // Where it touches and, since one place does not tell how it turns, some about that.
             let place = detection.from[impact.points[0] as usize];
-            told.push(detection.standing[number as usize].displacement(place) / step.h());
+            let standing = &detection.standing[number as usize];
+            let places = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z].map(|arm| place + arm * ARM);
+            told.extend(places.map(|place| [place, place + standing.displacement(place)]));
         }
-        self.told
-            .extend(told.into_iter().map(|speed| (first, speed)));
+        self.told.extend(told.into_iter().map(|way| (first, way)));
         Some(first)
     }
 
@@ -160,22 +169,24 @@ impl Stops {
             let zone = zones.entry(self.sets.find(*node)).or_default();
             let node = *node as usize;
             zone.rounds = zone.rounds.max(self.rounds[node]);
-            if model.is_axis(node) {
-                continue;
+            let beside = match self.reach {
+                Reach::Nodes => rod_of(model, node).unwrap_or(node..node + 1),
+                Reach::Bodies => node..node + 1,
+            };
+            for held in beside.filter(|node| is_told(step, *node)) {
+                let place = step.from.positions[held];
+                let way = model.unknowns.at_node(velocities, held) * step.h();
+                zone.told.push([place, place + way]);
             }
-            let offset = model.unknowns.node_offset[node];
-            let speed = DVec3::from_slice(&velocities[offset..]);
-            match step.held.is_held[offset..offset + 3].contains(&false) {
-                true => {
-                    zone.mass += model.weights[node];
-                    zone.momentum += speed * model.weights[node];
-                }
-                false => zone.told = (zone.told.0 + 1.0, zone.told.1 + speed),
+            if !model.is_axis(node) && !is_told(step, node) {
+                let speed = model.unknowns.at_node(velocities, node);
+                zone.mass += model.weights[node];
+                zone.momentum += speed * model.weights[node];
             }
         }
-        for (node, speed) in &self.told {
+        for (node, way) in &self.told {
             let zone = zones.entry(self.sets.find(*node)).or_default();
-            zone.told = (zone.told.0 + 1.0, zone.told.1 + *speed);
+            zone.told.push(*way);
         }
         for (node, time) in times {
             let zone = zones.entry(self.sets.find(*node)).or_default();
@@ -188,14 +199,25 @@ impl Stops {
     }
 }
 
+/// Whether a node is a place that is told how to move, along all axes.
+fn is_told(step: &Problem<'_>, node: usize) -> bool {
+    let offset = step.model.unknowns.node_offset[node];
+    !step.model.is_axis(node) && !step.held.is_held[offset..offset + 3].contains(&false)
+}
+
 /// Leaves a node a part of its motion relative to a common one; whether that changed it.
-fn slow(step: &Problem<'_>, node: usize, common: DVec3, part: f64, velocities: &mut [f64]) -> bool {
-    let model = step.model;
-    // Axes of props are vectors, which a translation does not change.
-    let common = if model.is_axis(node) {
-        DVec3::ZERO
-    } else {
-        common
+fn slow(
+    step: &Problem<'_>,
+    node: usize,
+    common: &Rigid,
+    part: f64,
+    velocities: &mut [f64],
+) -> bool {
+    let (model, place) = (step.model, step.from.positions[node]);
+    // Axes of props are vectors.
+    let common = match model.is_axis(node) {
+        true => common.change(place) / step.h(),
+        false => common.displacement(place) / step.h(),
     };
     let offset = model.unknowns.node_offset[node];
     let mut is_changed = false;
@@ -212,16 +234,22 @@ fn slow(step: &Problem<'_>, node: usize, common: DVec3, part: f64, velocities: &
 
 /// The nodes of the rod or body that a node is of.
 fn unit(model: &Model, node: usize) -> Range<usize> {
-    let body = model.bodies.partition_point(|body| body.nodes.end <= node);
-    let Some(body) = model.bodies.get(body) else {
-        return node..node + 1;
+    let rod = rod_of(model, node);
+    rod.unwrap_or_else(|| body_of(model, node).map_or(node..node + 1, |body| body.nodes.clone()))
+}
+
+/// The nodes of the rod that a node is of.
+fn rod_of(model: &Model, node: usize) -> Option<Range<usize>> {
+    let body = body_of(model, node)?;
+    let Elements::Rods(rods) = &body.elements else {
+        return None;
     };
-    match &body.elements {
-        Elements::Blocks(_) => body.nodes.clone(),
-        Elements::Rods(rods) => {
-            let count = rods.batch.shape().vertices.max(1);
-            let first = body.nodes.start + (node - body.nodes.start) / count * count;
-            first..first + count
-        }
-    }
+    let count = rods.batch.shape().vertices.max(1);
+    let first = body.nodes.start + (node - body.nodes.start) / count * count;
+    Some(first..first + count)
+}
+
+fn body_of(model: &Model, node: usize) -> Option<&Body> {
+    let body = model.bodies.partition_point(|body| body.nodes.end <= node);
+    model.bodies.get(body)
 }
