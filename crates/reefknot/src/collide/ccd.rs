@@ -165,7 +165,8 @@ fn search<const N: usize>(
     let mut time = 0.0;
     let mut fine_rounds = FINE_ROUNDS;
     let is_apart = separation > SMALL_STEP * size * scale;
-    for pass in 1..=if is_apart { PASSES_APART } else { PASSES } {
+    let passes = if is_apart { PASSES_APART } else { PASSES };
+    for pass in 1..=passes {
         let mut rounds = ROUNDS;
         time = match body.advance(time, separation, f64::INFINITY, &mut rounds, &mut normal) {
             Search::Never => return None,

@@ -21,8 +21,8 @@ const ROUNDING: f64 = 1e-13;
 /// How many times the tolerance contacts may leave in the first of several iterations: less would be lost on equations that the next one changes.
 const FIRST: f64 = 300.0;
 
-/// The part of the largest change of an iteration that contacts may leave in the next one. It is an acceleration, and the stopping rule allows a thousandth of
-/// gravity: what is thrown about at ten times gravity, and moves contacts of what is not, leaves as much.
+/// The part of the largest change of an iteration that contacts may leave in the next one. With a thousandth, 4,000 curls that are thrown about take 166 iterations
+/// a step where they take 136, and their equations are left as far from solved.
 const OF_CHANGE: f64 = 1e-2;
 
 /// One step.
