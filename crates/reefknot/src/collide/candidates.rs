@@ -5,8 +5,9 @@
 //! for what a solver changes: none at the start, where every motion begins, and all at the end. As long as every point stays in its volume, all
 //! pairs that could touch are in the lists. The few points that leave theirs get larger ones, and only the leaves that hold them are searched again.
 //!
-//! Volumes only grow within a step. So after any number of searches the lists are exactly what a search of everything with
-//! the volumes of that moment would find: no pair is lost, and none is there that such a search would not give.
+//! Volumes only grow within a step. So after any number of searches the lists hold exactly what a search of everything with
+//! the volumes of that moment would find: no pair is lost, and none is there that such a search would not give. What was found later comes
+//! after what was found first, each part ascending: most pairs stay where they are, with all that is known of them.
 
 use super::features::Features;
 use super::margins::{Clear, Margins};
@@ -29,6 +30,8 @@ pub struct CandidateLists<const K: usize> {
     /// How far from where it was last expected each point may end (m).
     room: Vec<f64>,
     candidates: Candidates,
+    /// How many points with triangles, and edges with edges, the last search of everything found.
+    first: [usize; 2],
     /// What is known of the pairs since they were last followed.
     pub margins: Margins,
 }
@@ -49,6 +52,7 @@ impl<const K: usize> CandidateLists<K> {
         Self {
             volumes,
             room: room.to_vec(),
+            first: candidates.lengths(),
             candidates,
             margins: Margins::default(),
         }
@@ -104,14 +108,15 @@ impl<const K: usize> CandidateLists<K> {
             // The lists are long: the old ones make place for the new.
             (self.candidates, self.margins) = Default::default();
             self.candidates = tree.candidates(features);
+            self.first = self.candidates.lengths();
         } else {
             let leaves = tree.refit_some(&self.volumes, &is_moved);
             let found = tree.candidates_of(features, &leaves);
             let (candidates, margins) = (&mut self.candidates, &mut self.margins);
             let points = (&mut candidates.point_triangle, &mut margins.point_triangle);
-            add(points, &found.point_triangle);
+            add(points, self.first[0], &found.point_triangle);
             let edges = (&mut candidates.edge_edge, &mut margins.edge_edge);
-            add(edges, &found.edge_edge);
+            add(edges, self.first[1], &found.edge_edge);
         }
         self.candidates.len() - before
     }
@@ -136,9 +141,14 @@ impl Candidates {
         }
     }
 
+    /// How many pairs of each kind there are.
+    fn lengths(&self) -> [usize; 2] {
+        [self.point_triangle.len(), self.edge_edge.len()]
+    }
+
     /// How many pairs there are.
     fn len(&self) -> usize {
-        self.point_triangle.len() + self.edge_edge.len()
+        self.lengths().iter().sum()
     }
 }
 
@@ -151,22 +161,25 @@ fn kept(pairs: &[[u32; 2]], is_kept: impl Fn([u32; 2]) -> bool + Sync) -> Vec<[u
     chunks.collect::<Vec<_>>().concat()
 }
 
-/// Adds to a sorted list what another has and it has not, without a copy of the list. What is known of pairs stays with them; of new ones nothing is.
-fn add((list, margins): (&mut Vec<[u32; 2]>, &mut Clear), other: &[[u32; 2]]) {
-    let new = other
-        .iter()
-        .filter(|pair| list.binary_search(pair).is_err());
-    let new: Vec<[u32; 2]> = new.copied().collect();
+/// Adds to a list, whose `first` pairs are ascending and so are those that came later, what another has and it has not: to the latter. What is known
+/// of pairs stays with them; of new ones nothing is.
+fn add((list, margins): (&mut Vec<[u32; 2]>, &mut Clear), first: usize, other: &[[u32; 2]]) {
+    let (early, late) = list.split_at(first);
+    let is_new = |pair: &&[u32; 2]| {
+        early.binary_search(pair).is_err() && late.binary_search(pair).is_err()
+    };
+    let new: Vec<[u32; 2]> = other.iter().filter(is_new).copied().collect();
     let mut old = list.len();
     margins.fit(old);
     margins.fit(old + new.len());
+    margins.forget_blocks(first);
     let margins = &mut margins.pairs;
     list.reserve_exact(new.len());
     list.extend(&new);
     // From the last: what is written was read before.
     let mut place = list.len();
     for pair in new.iter().rev() {
-        while old > 0 && list[old - 1] > *pair {
+        while old > first && list[old - 1] > *pair {
             (old, place) = (old - 1, place - 1);
             (list[place], margins[place]) = (list[old], margins[old]);
         }

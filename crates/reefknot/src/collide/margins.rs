@@ -94,10 +94,16 @@ impl Clear {
     /// Makes room for a list of so many pairs; of those that are new at its end nothing is known.
     pub fn fit(&mut self, pairs: usize) {
         if pairs != self.pairs.len() {
-            self.blocks.clear();
+            self.forget_blocks(self.pairs.len().min(pairs));
         }
         self.pairs.resize(pairs, 0.0);
         self.blocks.resize(pairs.div_ceil(BLOCK), 0.0);
+    }
+
+    /// Of blocks with pairs from a place on, nothing is known any more.
+    pub fn forget_blocks(&mut self, from: usize) {
+        let known = self.blocks.len().min(from / BLOCK);
+        self.blocks[known..].fill(0.0);
     }
 }
 

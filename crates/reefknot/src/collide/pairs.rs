@@ -25,7 +25,7 @@ const LEAVES: usize = 64;
 /// Room for the features of a kind in a leaf: a power of two, and there are at most three for each primitive.
 const MOST: usize = (3 * LEAF).next_power_of_two();
 
-/// Pairs of features that could touch, each once, sorted.
+/// Pairs of features that could touch, each once; from a search of a tree, sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
     /// A point and a triangle.

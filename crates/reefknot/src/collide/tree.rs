@@ -107,9 +107,12 @@ impl<const K: usize, const T: usize> Tree<K, T> {
             let mut points = leaf.iter().flat_map(|primitive| primitive.points);
             points.any(|point| is_moved[point as usize])
         };
-        let leaves = self.chunks.iter();
-        let leaves = leaves.flat_map(|chunk| chunk.primitives.chunks(LEAF));
-        let leaves = leaves.zip(0..).filter(|(primitives, _)| moves(primitives));
+        let chunks = self.chunks.par_iter().enumerate();
+        let leaves = chunks.flat_map_iter(|(number, chunk)| {
+            let first = (number * CHUNK) as u32;
+            let leaves = chunk.primitives.chunks(LEAF).zip(first..);
+            leaves.filter(|(leaf, _)| moves(leaf))
+        });
         let leaves: Vec<u32> = leaves.map(|(_, leaf)| leaf).collect();
         for &leaf in &leaves {
             let leaf = leaf as usize;

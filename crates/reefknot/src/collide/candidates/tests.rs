@@ -1,5 +1,6 @@
 use super::super::features::Part;
 use super::super::sample::{Scene, compare_all};
+use super::super::margins::BLOCK;
 use super::*;
 use crate::random::Random;
 use glam::DVec3;
@@ -30,26 +31,26 @@ fn check<const K: usize>(seed: u64, primitives: usize) -> Result<(), TestCaseErr
         let new = lists.search_again(&mut tree, features, &motion, &leaving);
         prop_assert_eq!(lists.leaving(&motion), Vec::<u32>::new());
         prop_assert_eq!(lists.candidates().len(), before + new);
-        prop_assert_eq!(lists.candidates(), &compare_all(features, lists.volumes()));
+        let held = sorted(lists.candidates());
+        prop_assert_eq!(&held, &compare_all(features, lists.volumes()));
         // The accepted motion itself lies in the volumes, so none of its pairs is missing.
         let exact = Volumes::<K, MOVING>::about(lists.volumes().origin(), &motion);
         let needed = compare_all(features, &exact);
-        let held = &lists.candidates().edge_edge;
-        prop_assert!(
-            needed
-                .edge_edge
-                .iter()
-                .all(|pair| held.binary_search(pair).is_ok())
-        );
-        let held = &lists.candidates().point_triangle;
-        prop_assert!(
-            needed
-                .point_triangle
-                .iter()
-                .all(|pair| held.binary_search(pair).is_ok())
-        );
+        let has = |list: &[[u32; 2]], needed: &[[u32; 2]]| {
+            let mut needed = needed.iter();
+            needed.all(|pair| list.binary_search(pair).is_ok())
+        };
+        prop_assert!(has(&held.edge_edge, &needed.edge_edge));
+        prop_assert!(has(&held.point_triangle, &needed.point_triangle));
     }
     Ok(())
+}
+
+fn sorted(candidates: &Candidates) -> Candidates {
+    let mut candidates = candidates.clone();
+    candidates.point_triangle.sort_unstable();
+    candidates.edge_edge.sort_unstable();
+    candidates
 }
 
 proptest! {
@@ -103,19 +104,26 @@ fn a_point_that_leaves_gets_twice_the_room_about_where_it_goes() {
 }
 
 #[test]
-fn what_is_known_of_pairs_stays_with_them_when_others_come_between() {
-    let mut list = vec![[1, 4], [2, 3], [5, 6]];
+fn what_is_known_of_pairs_stays_with_them_when_others_come() {
+    let mut list: Vec<[u32; 2]> = (0..BLOCK as u32).map(|first| [first, 99]).collect();
+    let first = list.len();
     let mut margins = Clear {
-        pairs: vec![0.1, 0.2, 0.3],
+        pairs: vec![0.1; BLOCK],
         blocks: vec![0.1],
     };
-    add((&mut list, &mut margins), &[[0, 9], [2, 3], [2, 4], [7, 8]]);
-    assert_eq!(list, [[0, 9], [1, 4], [2, 3], [2, 4], [5, 6], [7, 8]]);
-    assert_eq!(margins.pairs, [0.0, 0.1, 0.2, 0.0, 0.3, 0.0]);
-    // Not of the block: it has other pairs now.
-    assert_eq!(margins.blocks, [0.0]);
+    add((&mut list, &mut margins), first, &[[2, 99], [3, 4], [7, 8]]);
+    assert_eq!(list[first..], [[3, 4], [7, 8]]);
+    assert_eq!(margins.pairs[first..], [0.0, 0.0]);
+    margins.pairs[first..].copy_from_slice(&[0.2, 0.3]);
+    margins.blocks[1] = 0.2;
+    add((&mut list, &mut margins), first, &[[0, 1], [3, 4], [5, 6]]);
+    assert_eq!(list[first..], [[0, 1], [3, 4], [5, 6], [7, 8]]);
+    assert_eq!(margins.pairs[first..], [0.0, 0.2, 0.0, 0.3]);
+    assert_eq!(margins.pairs[..first], [0.1; BLOCK]);
+    // Blocks that have other pairs now are not known; the first is as it was.
+    assert_eq!(margins.blocks, [0.1, 0.0]);
     // Nothing is known yet.
     let mut unknown = Clear::default();
-    add((&mut list, &mut unknown), &[[3, 3]]);
-    assert_eq!((list[4], unknown.pairs), ([3, 3], vec![0.0; 7]));
+    add((&mut list, &mut unknown), first, &[[3, 3]]);
+    assert_eq!((list[first + 1], unknown.pairs), ([3, 3], vec![0.0; first + 5]));
 }
