@@ -75,6 +75,11 @@ pub enum SolveError {
 
 /// Changes a problem while it is solved: normals, weights, k, contacts (never removing one that carries a force), matrices.
 pub trait Refine {
+    /// Whether to be called this time: what the solver has come to is put together only then. Asked once each time.
+    fn is_due(&mut self, _is_answer: bool) -> bool {
+        true
+    }
+
     /// Looks at velocities that the solver has come to, changes the problem, and says what changed. Called every few iterations,
     /// and for every answer before it counts: then `is_answer`.
     fn refine(

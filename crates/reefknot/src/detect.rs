@@ -47,6 +47,10 @@ const FARTHEST: f64 = 100.0;
 /// How far from where it is expected a point may end before its surroundings are searched again, relative to how far it is expected to move.
 const ASTRAY: f64 = 0.25;
 
+/// From so many pairs for each point on, those that are near at the start are searched for by themselves: a point of hair that is thrown about has some sixty
+/// in a step, most of which are far away at its start.
+const MANY_PAIRS: usize = 20;
+
 /// The tree, which is kept from step to step. Nothing in it changes an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Detector {
@@ -240,9 +244,16 @@ impl<'a> Detection<'a> {
         carried(self.touch, nodes, self.told.clone())
     }
 
-    /// Pairs that could meet while all points stay near where they were last asked for.
-    pub(crate) fn candidates(&self) -> &Candidates {
-        self.lists.candidates()
+    /// Pairs that could meet along a motion to these places and can move otherwise than they are told: found anew, whatever was found before.
+    pub(crate) fn candidates(&self, to: &[DVec3]) -> Candidates {
+        let features = &self.touch.features;
+        let volumes = Volumes::<3, MOVING>::new(&Motion {
+            from: &self.from,
+            to,
+            reach: &self.reach,
+        });
+        let found = Tree::new(features, &volumes).candidates(features);
+        found.with(features, &self.is_movable)
     }
 
     /// Whether any of some points can move otherwise than it is told.
@@ -251,8 +262,10 @@ impl<'a> Detection<'a> {
     }
 
     /// The contacts at the start, by ascending id.
-    pub(crate) fn contacts(&self) -> Vec<Touching> {
-        let candidates = self.lists.candidates();
+    pub(crate) fn contacts(&mut self) -> Vec<Touching> {
+        let pairs = self.lists.candidates().len();
+        let few = (pairs > MANY_PAIRS * self.from.len()).then(|| self.near_at_start());
+        let candidates = few.as_ref().unwrap_or(self.lists.candidates());
         let found = self.with_settings(|settings| {
             proximity::contacts(
                 &self.touch.features,
@@ -272,6 +285,20 @@ impl<'a> Detection<'a> {
             touching.extend(standing.contacts(self, number as u32));
         }
         touching
+    }
+
+    /// Pairs that could touch at the start. The tree is left as it was.
+    fn near_at_start(&mut self) -> Candidates {
+        let features = &self.touch.features;
+        let volumes = Volumes::new(&Motion {
+            from: &self.from,
+            to: &self.from,
+            reach: &self.reach,
+        });
+        self.tree.refit(features, &volumes);
+        let found = self.tree.candidates(features);
+        self.tree.refit(features, self.lists.volumes());
+        found
     }
 
     fn touching(&self, contact: &Contact) -> Touching {

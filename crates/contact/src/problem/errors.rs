@@ -81,9 +81,8 @@ impl NodalProblem {
         self.system.multiply(velocities, &mut residual);
         let mut forces = self.force.clone();
         self.add_impulses(impulses, &mut forces);
-        for (rho, force) in residual.iter_mut().zip(&forces) {
-            *rho -= force;
-        }
+        let entries = residual.par_iter_mut().zip(&forces).with_min_len(CHUNK);
+        entries.for_each(|(rho, force)| *rho -= force);
         residual
     }
 

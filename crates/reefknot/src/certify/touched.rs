@@ -144,22 +144,11 @@ fn independent(
     to: &[DVec3],
 ) -> (Option<u64>, Option<String>) {
     let features = &detection.touch.features;
-    let candidates = detection.candidates();
-    let is_moving = |is_edges: bool| {
-        move |pair: &&[u32; 2]| detection.moves(&points_of(features, **pair, is_edges).0)
-    };
-    let point_triangle = candidates.point_triangle.iter().filter(is_moving(false));
-    let point_triangle: Vec<[u32; 2]> = point_triangle.copied().collect();
-    let edge_edge: Vec<[u32; 2]> = candidates
-        .edge_edge
-        .iter()
-        .filter(is_moving(true))
-        .copied()
-        .collect();
+    let candidates = detection.candidates(to);
     let report = certify(
         features,
-        &point_triangle,
-        &edge_edge,
+        &candidates.point_triangle,
+        &candidates.edge_edge,
         &detection.from,
         to,
         |kind, pair| detection.least_distance(pair, kind == Kind::EdgeEdge, 0.5 * GUARD),

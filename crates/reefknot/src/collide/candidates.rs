@@ -147,7 +147,7 @@ impl Candidates {
     }
 
     /// How many pairs there are.
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.lengths().iter().sum()
     }
 }
@@ -165,9 +165,8 @@ fn kept(pairs: &[[u32; 2]], is_kept: impl Fn([u32; 2]) -> bool + Sync) -> Vec<[u
 /// of pairs stays with them; of new ones nothing is.
 fn add((list, margins): (&mut Vec<[u32; 2]>, &mut Clear), first: usize, other: &[[u32; 2]]) {
     let (early, late) = list.split_at(first);
-    let is_new = |pair: &&[u32; 2]| {
-        early.binary_search(pair).is_err() && late.binary_search(pair).is_err()
-    };
+    let is_new =
+        |pair: &&[u32; 2]| early.binary_search(pair).is_err() && late.binary_search(pair).is_err();
     let new: Vec<[u32; 2]> = other.iter().filter(is_new).copied().collect();
     let mut old = list.len();
     margins.fit(old);

@@ -96,7 +96,11 @@ impl Clear {
         if pairs != self.pairs.len() {
             self.forget_blocks(self.pairs.len().min(pairs));
         }
-        self.pairs.resize(pairs, 0.0);
+        match self.pairs.is_empty() {
+            // Untouched memory, of which each thread then gets what it writes to.
+            true => self.pairs = vec![0.0; pairs],
+            false => self.pairs.resize(pairs, 0.0),
+        }
         self.blocks.resize(pairs.div_ceil(BLOCK), 0.0);
     }
 

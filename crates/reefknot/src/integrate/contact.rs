@@ -24,6 +24,9 @@ use crate::pose::{Posed, Posing, contacts_of, relative, second_id};
 const LOOKS: usize = 40;
 const FEW_NEW: usize = 1000;
 
+/// The same while another solve of the same step follows.
+const FEW_LOOKS: usize = 3;
+
 /// Iterations of the solver, at most.
 const ITERATIONS: usize = 400;
 
@@ -111,6 +114,9 @@ impl<'a> Touches<'a> {
 
     /// Takes over the contacts that a motion showed: they come first, and so take the place of those with the same id.
     fn add_found(&mut self) {
+        if self.found.is_empty() {
+            return;
+        }
         let mut all = std::mem::take(&mut self.found);
         all.append(&mut self.posed);
         all.sort_by_key(|posed| posed.contact.id);
@@ -368,6 +374,11 @@ struct Look<'a, 'b, 'c> {
 }
 
 impl Refine for Look<'_, '_, '_> {
+    fn is_due(&mut self, is_answer: bool) -> bool {
+        self.waited += 1;
+        is_answer || self.waited >= self.patience
+    }
+
     fn refine(
         &mut self,
         problem: &mut NodalProblem,
@@ -378,14 +389,14 @@ impl Refine for Look<'_, '_, '_> {
         if velocities.iter().any(|rate| !rate.is_finite()) {
             return refined;
         }
-        self.waited += 1;
-        if !is_answer && self.waited < self.patience {
-            return refined;
-        }
         self.waited = 0;
         self.looks += 1;
         self.patience *= 2;
-        let new = match self.looks <= LOOKS {
+        let most = match self.touches.goes_on {
+            true => FEW_LOOKS,
+            false => LOOKS,
+        };
+        let new = match self.looks <= most {
             true => self.add_impacts(velocities, is_answer),
             false => 0,
         };

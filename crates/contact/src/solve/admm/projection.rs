@@ -27,6 +27,9 @@ const FEW: usize = 6000;
 /// If more than one of this many contacts is restless, all are visited.
 const MANY_RESTLESS: usize = 4;
 
+/// If more than one of this many contacts is to be visited, they are put in order by looking at all.
+const MANY_AWAKE: usize = 64;
+
 /// How a contact is solved by itself. Both give the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LocalSolver {
@@ -375,7 +378,16 @@ impl Awake {
                 }
             }
         }
-        self.list.sort_unstable();
+        match self.list.len() * MANY_AWAKE > records.len() {
+            // Looking at all takes less time than sorting many.
+            true => {
+                let woken = (0..).zip(&self.woken);
+                let woken = woken.filter(|(_, woken)| **woken == self.time);
+                self.list.clear();
+                self.list.extend(woken.map(|(index, _)| index));
+            }
+            false => self.list.sort_unstable(),
+        }
         true
     }
 }

@@ -1,6 +1,6 @@
 use super::super::features::Part;
-use super::super::sample::{Scene, compare_all};
 use super::super::margins::BLOCK;
+use super::super::sample::{Scene, compare_all};
 use super::*;
 use crate::random::Random;
 use glam::DVec3;
@@ -125,5 +125,8 @@ fn what_is_known_of_pairs_stays_with_them_when_others_come() {
     // Nothing is known yet.
     let mut unknown = Clear::default();
     add((&mut list, &mut unknown), first, &[[3, 3]]);
-    assert_eq!((list[first + 1], unknown.pairs), ([3, 3], vec![0.0; first + 5]));
+    assert_eq!(
+        (list[first + 1], unknown.pairs),
+        ([3, 3], vec![0.0; first + 5])
+    );
 }

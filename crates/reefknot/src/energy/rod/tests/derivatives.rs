@@ -172,15 +172,18 @@ fn check_matrix(case: &Case) {
         let mut scales = [0.0; 3];
         scales[kind] = 1.0;
         let part = matrix(case, scales);
-        let form: f64 = (0..case.unknowns())
-            .map(|a| {
-                let row: f64 = part[a].iter().zip(&direction).map(|(m, v)| m * v).sum();
-                direction[a] * row
-            })
-            .sum();
+        let terms = |sign: fn(f64) -> f64| -> f64 {
+            let of = |a: usize| {
+                let row = part[a].iter().zip(&direction);
+                row.map(|(m, v)| sign(direction[a] * m * v)).sum::<f64>()
+            };
+            (0..case.unknowns()).map(of).sum()
+        };
+        // Terms of both signs are rounded, whatever is left of them.
+        let (form, size) = (terms(|term| term), terms(f64::abs));
         assert!(
-            (forms[kind] - form).abs() <= 1e-12 * form.abs(),
-            "{kind}: {} {form}",
+            (forms[kind] - form).abs() <= 1e-13 * size,
+            "{kind}: {} {form} {size}",
             forms[kind]
         );
     }
