@@ -165,38 +165,12 @@ impl State<'_> {
         let mut found = Vec::new();
         for &[one, other] in pairs {
             let pair = Pair::new(first(one), second(other));
-            if self.is_surely_apart(pair) {
-                continue;
-            }
             let near = self.placed.near(pair);
             if self.is_in_range(&near) && !self.is_found_otherwise(pair, &near) {
                 self.placed.settle(pair, &mut found);
             }
         }
         found
-    }
-
-    /// Whether the boxes around the features of a pair are out of range of each other: most candidates come near only in the course of a motion, and this
-    /// takes a small part of the time that their distance does.
-    fn is_surely_apart(&self, pair: Pair) -> bool {
-        let corners = pair.features().map(|it| it.corners(self.placed.features));
-        let places = corners.map(|it| it.map(|point| self.placed.positions[point as usize]));
-        let low = places.map(|[a, b, c]| a.min(b).min(c));
-        let high = places.map(|[a, b, c]| a.max(b).max(c));
-        let apart = (low[0] - high[1]).max(low[1] - high[0]).max_element();
-        let Settings { range, ranges, .. } = self.settings;
-        let most = |of: &dyn Fn(u32) -> f64| {
-            let sides = corners.map(|[a, b, c]| of(a).max(of(b)).max(of(c)));
-            sides[0].max(sides[1])
-        };
-        let thickest = most(&|point| self.half_thickness(point));
-        let widest = match ranges.is_empty() {
-            true => 0.0,
-            false => most(&|point| ranges[point as usize]),
-        };
-        let extra = self.extra_of([corners[0][0], corners[1][2]]).max(0.0);
-        let largest = high[0].abs().max(low[0].abs()).max_element();
-        apart > range + 2.0 * (thickest + widest + extra) + SURE * largest
     }
 
     /// Whether two edges are closest at an end of one, surely, and that point meets a triangle on the other: then this pair
@@ -276,20 +250,14 @@ impl State<'_> {
         half.map_or(0.0, |half| half.max(0.0))
     }
 
-    fn parts(&self, points: [u32; 2]) -> [u32; 2] {
-        points.map(|point| self.placed.features.part_of[point as usize])
+    fn parts(&self, near: &Near) -> [u32; 2] {
+        let part = |point: u32| self.placed.features.part_of[point as usize];
+        [part(near.points[0]), part(near.points[3])]
     }
 
     fn extra(&self, near: &Near) -> f64 {
-        self.extra_of([near.points[0], near.points[3]])
-    }
-
-    /// What is added between the parts that two points belong to.
-    fn extra_of(&self, points: [u32; 2]) -> f64 {
-        let extra = self.settings.extra.map(|extra| {
-            let [first, second] = self.parts(points);
-            extra(first, second)
-        });
+        let [first, second] = self.parts(near);
+        let extra = self.settings.extra.map(|extra| extra(first, second));
         extra.unwrap_or(0.0)
     }
 
@@ -300,7 +268,7 @@ impl State<'_> {
             .map(|(&point, weight)| weight.abs() * self.half_thickness(point))
             .sum();
         let thickness = (own + self.extra(near)).max(0.0);
-        let [first, second] = self.parts([near.points[0], near.points[3]]);
+        let [first, second] = self.parts(near);
         match self.settings.rest {
             Some(positions) if first == second && thickness > 0.0 => {
                 let at_rest = Placed {

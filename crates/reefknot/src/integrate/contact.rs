@@ -41,8 +41,10 @@ pub(super) const ATTEMPT: usize = ITERATIONS_OF_STEP / 80;
 /// The part of the mobility of a node of a rod that weights are made of: a third needs the fewest iterations in a ball of hair.
 const ROD_MOBILITY: f64 = 1.0 / 3.0;
 
-/// If more than one of this many points leaves where it was expected, the motion is not looked at until it is an answer.
+/// If more than one of this many points leaves where it was expected, the motion is not looked at yet, so many times. Then they do leave: what is hit is far from
+/// an answer without the contacts that a look would show.
 const MANY_ASTRAY: usize = 100;
+const WAITS: usize = 4;
 
 /// Contacts that every node that can move has less weight in are left to the gate: what moves them would have to go a hundred times as far.
 const LEAST_GIVE: f64 = 0.01;
@@ -221,6 +223,7 @@ impl<'a> Touches<'a> {
             patience: 1,
             waited: 0,
             looks: 0,
+            waits: 0,
             again: 0,
         };
         let mut solution = Solution::default();
@@ -370,6 +373,8 @@ struct Look<'a, 'b, 'c> {
     patience: usize,
     waited: usize,
     looks: usize,
+    /// How often it was too early to look.
+    waits: usize,
     again: usize,
 }
 
@@ -421,9 +426,14 @@ impl Look<'_, '_, '_> {
         let nodes = self.step.ends(velocities);
         let detection = &mut self.touches.detection;
         let to = detection.to(&nodes);
+        if detection.lost(&to).is_some() {
+            return 0;
+        }
         // What goes far astray on the way to an answer would meet much that the answer never meets.
-        let is_astray = !is_answer && detection.leaving(&to) * MANY_ASTRAY > to.len();
-        if is_astray || detection.lost(&to).is_some() {
+        let may_wait = !is_answer && self.waits < WAITS;
+        if may_wait && detection.leaving(&to) * MANY_ASTRAY > to.len() {
+            self.waits += 1;
+            self.patience = 1;
             return 0;
         }
         let found = detection.impacts(&to, NEAR, None);

@@ -29,8 +29,8 @@ fn validation_stick_slip_slips_where_the_elastica_leaves_the_cone() {
     }
 }
 
-/// The shipped scenes of rods, and how large their contact errors may be (m): hair under a band is the hardest, where 400 iterations are not enough in the few
-/// steps in which it snaps on.
+/// The shipped scenes of rods, and how large their contact errors may be (m): hair under a band is the hardest, where 400 iterations are not quite enough in the
+/// step in which it snaps on.
 const SCENES: [(&str, &[&str], f64); 6] = [
     ("reefknot", &["parameters.duration=\"0.4 s\""], 1e-5),
     ("belt", &["time.duration=\"0.2 s\""], 1e-5),
@@ -39,8 +39,17 @@ const SCENES: [(&str, &[&str], f64); 6] = [
         &["parameters.rods=150", "time.duration=\"0.5 s\""],
         1e-5,
     ),
-    ("sticky-patch", &["time.duration=\"0.4 s\""], 1e-5),
-    ("hair-band", &["parameters.rods=30"], 1e-3),
+    // A ball that comes fast: hair it hits leaves where it was expected, and was not looked at until the gate had to stop it.
+    (
+        "sticky-patch",
+        &[
+            "parameters.rods=60",
+            "parameters.comes=\"0.05 s\"",
+            "time.duration=\"0.5 s\"",
+        ],
+        1e-5,
+    ),
+    ("hair-band", &["parameters.rods=30"], 1e-4),
     ("furry-bunny", &["time.duration=\"0.2 s\""], 1e-5),
 ];
 

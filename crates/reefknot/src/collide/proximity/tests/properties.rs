@@ -1,5 +1,4 @@
 use super::*;
-use crate::collide::sample::Scene;
 use proptest::prelude::*;
 
 /// Two random parts of triangles and segments; most on whole numbers, where ties are everywhere, or next to them.
@@ -175,41 +174,6 @@ proptest! {
         for (one, other) in one.iter().zip(&other) {
             prop_assert_eq!((one.id, one.weights, one.normal), (other.id, other.weights, other.normal));
             prop_assert_eq!(one.distance * scale, other.distance);
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
-    #[test]
-    fn what_boxes_keep_apart_is_out_of_range(seed: u64, offset in prop_oneof![Just(0.0), -1e6..1e6f64], wide in 0.0..0.5f64, extra in -0.5..0.5f64) {
-        let scene = Scene::random(seed, 12, 1.0, DVec3::splat(offset));
-        let features = &scene.features;
-        let some = |part: f64, every: usize| -> Vec<f64> {
-            let points = 0..scene.from.len();
-            points.map(|point| part * (point % every) as f64).collect()
-        };
-        let (ranges, half_thickness) = (some(wide, 3), some(0.3 * wide, 4));
-        let extra = |one: u32, other: u32| if one < other { extra } else { 0.0 };
-        let state = State {
-            placed: Placed {
-                features,
-                positions: &scene.from,
-            },
-            settings: Settings {
-                ranges: &ranges,
-                half_thickness: &half_thickness,
-                extra: Some(&extra),
-                ..within(0.1)
-            },
-        };
-        let [points, edges] = all_pairs(features);
-        let points = points.iter().map(|[p, t]| Pair::new(Feature::Point(*p), Feature::Triangle(*t)));
-        let edges = edges.iter().map(|[e, f]| Pair::new(Feature::Edge(*e), Feature::Edge(*f)));
-        for pair in points.chain(edges) {
-            let near = state.placed.near(pair);
-            prop_assert!(!(state.is_surely_apart(pair) && state.is_in_range(&near)), "{pair:?} {near:?}");
         }
     }
 }
