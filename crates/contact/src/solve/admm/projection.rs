@@ -5,6 +5,9 @@
 //! its stencil behind that of the one before: a sweep reads memory in one stream, but for p. The first sweep visits all contacts, the
 //! others those that share a node with one that has changed: the rest sleep (6.3.3).
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use glam::{DMat3, DVec3};

@@ -280,6 +280,52 @@ fn an_answer_is_looked_at_before_it_counts() {
     assert!(errors.largest() <= 1e-8, "{errors:?}");
 }
 
+/// Is due every third time that it is asked, and for answers.
+#[derive(Default)]
+struct Seldom {
+    asked: usize,
+    due: usize,
+    calls: usize,
+}
+
+impl Refine for Seldom {
+    fn is_due(&mut self, is_answer: bool) -> bool {
+        self.asked += 1;
+        let is_due = is_answer || self.asked.is_multiple_of(3);
+        self.due += usize::from(is_due);
+        is_due
+    }
+
+    fn refine(&mut self, _: &mut NodalProblem, _: &[f64], _: bool) -> Refined {
+        self.calls += 1;
+        Refined::default()
+    }
+}
+
+#[test]
+fn what_is_not_due_is_not_called() {
+    let captured = capture(samples::cube(1e6, 3, 0.4, 0.2), 0.01, 6);
+    let of = captured.last().unwrap();
+    let mut problem = of.problem.clone();
+    let mut factor = factorized(&problem);
+    let settings = Settings {
+        refine_every: 1,
+        starts_unconstrained: true,
+        polishes: false,
+        ..Settings::new(1e-8)
+    };
+    let mut seldom = Seldom::default();
+    let solved =
+        Admm::new(settings).solve(&mut problem, &mut factor, &Warm::default(), &mut seldom);
+    let (_, outcome) = solved.unwrap();
+    assert!(outcome.is_converged);
+    // Asked in every iteration; called every third time, and for the answer.
+    assert_eq!(seldom.asked, outcome.iterations);
+    assert!(seldom.asked > 3, "{}", seldom.asked);
+    assert_eq!(seldom.calls, seldom.due);
+    assert!(seldom.calls <= seldom.asked / 3 + 1);
+}
+
 /// Makes the first body twice as heavy at the first call.
 struct Heavier(bool);
 
