@@ -59,8 +59,20 @@ pub(crate) enum Command {
         sets: Vec<String>,
     },
     /// Write the animation of a run as files for other programs
-    #[command(after_help = "Example: reefknot export runs/flag --to vtk")]
+    #[command(
+        after_help = "Example: reefknot export runs/flag --to vtk\n         reefknot export runs/flag --to html --out flag.html"
+    )]
     Export(ExportArguments),
+    /// Look at a run in the browser, also while it is under way; or at two, side by side
+    #[command(
+        after_help = "Example: reefknot view runs/flag\n         reefknot view runs/a runs/b --no-open"
+    )]
+    View(ViewArguments),
+    /// Make pictures of a run, without a screen; needs Chromium
+    #[command(
+        after_help = "Example: reefknot render runs/flag --frames 0..50 --png pictures --look 'colour=speed'"
+    )]
+    Render(RenderArguments),
     /// Solve a stored contact problem, or grade an answer to it
     #[command(
         after_help = "Example: reefknot solve problem.hdf5 --tol 1e-8 --write answer.safetensors\n         reefknot solve problem.hdf5 --grade answer.safetensors"
@@ -105,6 +117,9 @@ pub(crate) struct RunArguments {
     /// Stop with a checkpoint after this time, such as "10 min" (exit code 75)
     #[arg(long, value_name = "T", value_parser = duration, allow_negative_numbers = true)]
     pub(crate) time_limit: Option<Duration>,
+    /// Show it in the browser while it is under way
+    #[arg(long)]
+    pub(crate) view: bool,
     /// Print a summary as the last line
     #[arg(long, value_name = "FORMAT")]
     pub(crate) summary: Option<SummaryFormat>,
@@ -126,7 +141,7 @@ pub(crate) struct ExportArguments {
     /// The format
     #[arg(long)]
     pub(crate) to: ExportFormat,
-    /// Where to write [default: RUN/export]
+    /// The folder to write to; for html also a file that ends in .html [default: RUN/export]
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// The axis that points up in the files
@@ -135,7 +150,47 @@ pub(crate) struct ExportArguments {
     /// The unit of length in the files
     #[arg(long, default_value = "m", value_parser = length_unit)]
     pub(crate) unit: f64,
+    /// How an html file shows the run at first: the part behind `?` in the address of a view, such as 'colour=speed'
+    #[arg(long, value_name = "TEXT", value_parser = look)]
+    pub(crate) look: Option<String>,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct ViewArguments {
+    /// The folder of a run
+    pub(crate) run: PathBuf,
+    /// The folder of another run, to compare
+    #[arg(value_name = "RUN2")]
+    pub(crate) other: Option<PathBuf>,
+    /// The port on 127.0.0.1 [default: any that is free]
+    #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+    /// Do not open the browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RenderArguments {
+    /// The folder of a run
+    pub(crate) run: PathBuf,
+    /// The frames, such as 10 or 0..50 (both included) [default: all]
+    #[arg(long, value_name = "A..B", value_parser = frames)]
+    pub(crate) frames: Option<RangeInclusive<u64>>,
+    /// The folder to write to: one file per frame, by its number
+    #[arg(long, value_name = "DIR")]
+    pub(crate) png: PathBuf,
+    /// Width and height of the pictures
+    #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = size)]
+    pub(crate) size: Size,
+    /// How to show it: the part behind `?` in the address of a view, such as 'colour=speed&contacts=1'
+    #[arg(long, value_name = "TEXT", value_parser = look)]
+    pub(crate) look: Option<String>,
+}
+
+/// Width and height of a picture.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size(pub(crate) [u32; 2]);
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ExportFormat {
@@ -143,6 +198,8 @@ pub(crate) enum ExportFormat {
     Obj,
     /// VTK for ParaView: a .vtu per object and frame, and a .pvd with the times
     Vtk,
+    /// One page that shows the run in any browser, without anything else
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -203,6 +260,37 @@ fn steps(text: &str) -> Result<RangeInclusive<u64>, String> {
         (Ok(first), Ok(last)) if first <= last => Ok(first..=last),
         (Ok(_), Ok(_)) => Err("the first step comes after the last".to_owned()),
         _ => Err("steps are needed, such as 10 or 10..20".to_owned()),
+    }
+}
+
+/// Reads "10" or "10..20", with both ends.
+fn frames(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    match (first.trim().parse(), last.trim().parse()) {
+        (Ok(first), Ok(last)) if first <= last => Ok(first..=last),
+        (Ok(_), Ok(_)) => Err("the first frame comes after the last".to_owned()),
+        _ => Err("frames are needed, such as 10 or 0..50".to_owned()),
+    }
+}
+
+/// Reads "1280x800".
+fn size(text: &str) -> Result<Size, String> {
+    let numbers = text.split_once('x');
+    let numbers =
+        numbers.and_then(|(width, height)| Some([width.parse().ok()?, height.parse().ok()?]));
+    match numbers {
+        Some(size) if size.iter().all(|length| (16..=8192).contains(length)) => Ok(Size(size)),
+        Some(_) => Err("pictures have 16 to 8192 pixels each way".to_owned()),
+        None => Err("width and height in pixels are needed, such as 1280x800".to_owned()),
+    }
+}
+
+/// Reads the part of an address behind `?`, with or without it.
+fn look(text: &str) -> Result<String, String> {
+    let text = text.strip_prefix('?').unwrap_or(text);
+    match text.chars().all(|c| c.is_ascii_graphic() && c != '#') {
+        true => Ok(text.to_owned()),
+        false => Err("it has no spaces: copy it from the address of a view".to_owned()),
     }
 }
 

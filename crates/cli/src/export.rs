@@ -1,13 +1,28 @@
 //! `reefknot export`.
 
-use reefknot::io::export::{ExportOptions, Up, write_obj, write_vtk};
+use std::path::{Path, PathBuf};
+
+use reefknot::io::IoError;
+use reefknot::io::export::{Animation, ExportOptions, Up, write_obj, write_vtk};
 use reefknot::io::stored::StoredRun;
 
 use crate::arguments::{ExportArguments, ExportFormat, UpAxis};
-use crate::{FAILED, Failure, say};
+use crate::{Failure, html, say};
+
+/// Writes an animation into a folder, with files of this name.
+type Exporter = fn(&Animation<'_>, &ExportOptions, &Path, &str) -> Result<Vec<PathBuf>, IoError>;
 
 pub(crate) fn export(arguments: &ExportArguments) -> Result<u8, Failure> {
     let run = StoredRun::open(&arguments.run).map_err(Failure::refused)?;
+    let name = run.name();
+    let write: Exporter = match arguments.to {
+        ExportFormat::Obj => write_obj,
+        ExportFormat::Vtk => write_vtk,
+        ExportFormat::Html => return html::export(arguments, &name),
+    };
+    if arguments.look.is_some() {
+        return Err(Failure::refused("--look is for html"));
+    }
     let folder = arguments
         .out
         .clone()
@@ -21,15 +36,8 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<u8, Failure> {
     };
     std::fs::create_dir_all(&folder)
         .map_err(|error| Failure::refused(format!("cannot write {}: {error}", folder.display())))?;
-    let name = run.name();
-    let result = run.animate(|animation| match arguments.to {
-        ExportFormat::Obj => write_obj(animation, &options, &folder, &name),
-        ExportFormat::Vtk => write_vtk(animation, &options, &folder, &name),
-    });
-    let files = result.map_err(|error| Failure {
-        code: FAILED,
-        message: error.to_string(),
-    })?;
+    let result = run.animate(|animation| write(animation, &options, &folder, &name));
+    let files = result.map_err(Failure::failed)?;
     if let Some(last) = files.last() {
         say(&format!(
             "{} files, the last is {}",

@@ -1,10 +1,15 @@
 //! The `reefknot` command. It reads the command line and prints; the work is done by the library.
 
 mod arguments;
+mod browser;
 mod export;
+mod html;
 mod progress;
+mod render;
 mod run;
+mod serve;
 mod solve;
+mod view;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -36,6 +41,22 @@ impl Failure {
             message: message.into(),
         }
     }
+
+    pub(crate) fn failed(error: impl std::fmt::Display) -> Failure {
+        Failure {
+            code: FAILED,
+            message: error.to_string(),
+        }
+    }
+
+    /// Prints the message, and gives the exit code.
+    pub(crate) fn report(&self) -> u8 {
+        let message = &self.message;
+        let is_report = message.starts_with("error") || message.starts_with('\x1b');
+        let head = if is_report { "" } else { "error: " };
+        let _ = writeln!(std::io::stderr(), "{head}{message}");
+        self.code
+    }
 }
 
 impl From<Problems> for Failure {
@@ -57,17 +78,13 @@ fn main() -> ExitCode {
         }
         Command::Check { what, quick, sets } => check(&what, quick, sets),
         Command::Export(arguments) => export::export(&arguments),
+        Command::View(arguments) => view::view(&arguments),
+        Command::Render(arguments) => render::render(&arguments),
         Command::Solve(arguments) => solve::solve(&arguments),
     };
     match result {
         Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            let message = failure.message;
-            let is_report = message.starts_with("error") || message.starts_with('\x1b');
-            let head = if is_report { "" } else { "error: " };
-            let _ = writeln!(std::io::stderr(), "{head}{message}");
-            ExitCode::from(failure.code)
-        }
+        Err(failure) => ExitCode::from(failure.report()),
     }
 }
 

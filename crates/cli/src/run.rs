@@ -11,12 +11,12 @@ use reefknot::run::{Build, Ending, Outcome, RunError, RunOptions, Stop, Watcher}
 
 use crate::arguments::{RunArguments, SummaryFormat};
 use crate::progress::{Terminal, clock};
-use crate::{FAILED, Failure, load_scene, say, thread_pool};
+use crate::{FAILED, Failure, load_scene, say, thread_pool, view};
 
 /// Stopped by SIGTERM or the time limit, with a checkpoint.
 const STOPPED: u8 = 75;
 /// Stopped by Ctrl-C, with a checkpoint.
-const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 /// A run begins with at most so many remarks on its scene.
 const MOST_NOTES: usize = 6;
 
@@ -51,6 +51,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         },
         threads,
     };
+    let server = match arguments.view {
+        true => view::accompany(&options.folder, arguments.quiet),
+        false => None,
+    };
     let result = pool.install(|| {
         let model = Model::build(&scene)
             .map_err(|problems| with_copies(problems.into(), arguments, &options))?;
@@ -59,7 +63,21 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         Ok::<_, Failure>(outcome)
     });
     terminal.finish();
-    let outcome = result?.map_err(|error| Failure {
+    let result = result.and_then(|outcome| conclude(outcome, arguments, &options, &mut terminal));
+    match server {
+        Some(server) => view::stay(result, &server, &terminal),
+        None => result,
+    }
+}
+
+/// Says what came of a run, and with which exit code.
+fn conclude(
+    outcome: Result<Outcome, RunError>,
+    arguments: &RunArguments,
+    options: &RunOptions,
+    terminal: &mut Terminal,
+) -> Result<u8, Failure> {
+    let outcome = outcome.map_err(|error| Failure {
         code: match error {
             RunError::Refused(_) => crate::REFUSED,
             RunError::Step { .. } | RunError::Files(_) => FAILED,
@@ -71,7 +89,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
             .note("nothing was captured: none of these steps was computed now and has contacts");
     }
     if !arguments.quiet {
-        tell(&outcome, &options);
+        tell(&outcome, options);
     }
     if let Some(SummaryFormat::Json) = arguments.summary {
         say(&serde_json::to_string(&outcome.summary).unwrap_or_default());
@@ -171,7 +189,7 @@ fn tell(outcome: &Outcome, options: &RunOptions) {
     }
     say(&match outcome.ending {
         Ending::Stopped(_) => format!("go on: the same command with --resume ({folder})"),
-        _ => format!("look at it: reefknot export {folder} --to vtk, then open it in ParaView"),
+        _ => format!("look at it: reefknot view {folder}"),
     });
 }
 

@@ -71,12 +71,19 @@ impl Place {
 
     /// Starts the program here.
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
+        self.start_in(&[], arguments)
+    }
+
+    /// Starts the program here, with other variables of its environment. There is no screen.
+    pub(crate) fn start_in(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
         // Outputs go to files: a pipe that nobody empties would stop the program.
         let outputs = [(); 2].map(|()| tempfile::NamedTempFile::new().unwrap());
         let outputs = outputs.map(|file| file.into_temp_path());
         let file = |path: &Path| Stdio::from(File::create(path).unwrap());
         let child = Command::new(env!("CARGO_BIN_EXE_reefknot"))
             .args(arguments)
+            .envs([("DISPLAY", ""), ("WAYLAND_DISPLAY", "")])
+            .envs(variables.iter().copied())
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(file(&outputs[0]))
@@ -119,6 +126,26 @@ impl Running {
             assert!(ended.is_none(), "it ended before {what} came");
             self.rest();
         }
+    }
+
+    /// What it has said up to now, standard output first.
+    pub(crate) fn said(&self) -> String {
+        let said = self.outputs.iter().map(|path| fs::read(path).unwrap());
+        String::from_utf8_lossy(&said.collect::<Vec<_>>().concat()).into_owned()
+    }
+
+    /// Waits until it has said something.
+    pub(crate) fn wait_to_say(&mut self, text: &str) -> String {
+        while !self.said().contains(text) {
+            let ended = self.child.try_wait().unwrap();
+            assert!(
+                ended.is_none(),
+                "it ended without `{text}`: {}",
+                self.said()
+            );
+            self.rest();
+        }
+        self.said()
     }
 
     /// Waits for the end.

@@ -25,6 +25,12 @@ mod objects;
 #[cfg(test)]
 mod output;
 #[cfg(test)]
+mod render;
+#[cfg(test)]
 mod solve;
 #[cfg(test)]
 mod stops;
+#[cfg(test)]
+mod view;
+#[cfg(test)]
+mod web;

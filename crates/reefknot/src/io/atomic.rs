@@ -22,19 +22,73 @@ pub const TEMPORARY_SUFFIX: &str = ".tmp";
 /// # Errors
 /// [`IoError::Write`] with `path`, whichever part of the writing failed.
 pub fn write_atomically(path: &Path, bytes: &[u8], durable: bool) -> Result<(), IoError> {
-    let temporary = temporary_path(path).map_err(|error| IoError::write(path, error))?;
-    let written =
-        write_file(&temporary, bytes, durable).and_then(|()| fs::rename(&temporary, path));
-    if let Err(error) = written {
-        // The first error is the one to report; there may be no temporary file if it could not be
-        // created.
-        let _ = fs::remove_file(&temporary);
-        return Err(IoError::write(path, error));
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(bytes)
+        .map_err(|error| IoError::write(path, error))?;
+    file.finish(durable)
+}
+
+/// A file that is written piece by piece, and replaces an earlier one in one instant when it is finished. One that is
+/// dropped before that leaves nothing behind.
+#[derive(Debug)]
+pub struct AtomicFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: File,
+    is_in_place: bool,
+}
+
+impl AtomicFile {
+    /// Begins to write `path`.
+    ///
+    /// # Errors
+    /// [`IoError::Write`] with `path` if its folder cannot be written.
+    pub fn create(path: &Path) -> Result<AtomicFile, IoError> {
+        let failed = |error| IoError::write(path, error);
+        let temporary = temporary_path(path).map_err(failed)?;
+        Ok(AtomicFile {
+            file: File::create(&temporary).map_err(failed)?,
+            path: path.to_path_buf(),
+            temporary,
+            is_in_place: false,
+        })
     }
-    if durable {
-        flush_folder(folder_of(path)).map_err(|error| IoError::write(path, error))?;
+
+    /// Puts it in its place; `durable` makes it survive a power cut.
+    ///
+    /// # Errors
+    /// [`IoError::Write`] with its path; the earlier file is as it was, unless only the folder could not be flushed.
+    pub fn finish(mut self, durable: bool) -> Result<(), IoError> {
+        let failed = |error| IoError::write(&self.path, error);
+        if durable {
+            self.file.sync_all().map_err(failed)?;
+        }
+        fs::rename(&self.temporary, &self.path).map_err(failed)?;
+        if durable {
+            flush_folder(folder_of(&self.path)).map_err(failed)?;
+        }
+        self.is_in_place = true;
+        Ok(())
     }
-    Ok(())
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if !self.is_in_place {
+            // The first error is the one to report.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
 }
 
 /// Makes files that were written before survive a power cut, all in one folder.
@@ -98,15 +152,6 @@ pub(super) fn final_name(name: &str) -> &str {
         Some((name, process)) if process.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => name,
     }
-}
-
-fn write_file(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    if durable {
-        file.sync_all()?;
-    }
-    Ok(())
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -189,6 +234,23 @@ mod tests {
         assert!(write_atomically(&path, b"x", false).is_err());
         assert_eq!(fs::read(path.join("inside")).unwrap(), b"kept");
         assert_eq!(names(folder.path()), ["occupied"]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_finished_leaves_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.bin");
+        write_atomically(&path, b"old", false).unwrap();
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(b"ne").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        drop(file);
+        assert_eq!(names(folder.path()), ["a.bin"]);
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        file.finish(false).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["a.bin"]);
     }
 
     #[test]

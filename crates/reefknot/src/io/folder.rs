@@ -8,6 +8,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use glam::DVec3;
 use reefknot_contact::file::problem::CapturedProblem;
@@ -50,6 +51,11 @@ const LOCK: &str = ".lock";
 
 /// There while a run is removed, so that what is left of it is not taken for a run.
 const REMOVING: &str = ".removing";
+
+/// How long a lock is tried for, and how often: [`RunFolder::is_being_written`] holds it for microseconds, and
+/// a look at a run must not keep another from starting.
+const LOCK_PATIENCE: Duration = Duration::from_millis(100);
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// What the bits of a state depend on beside the scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,14 +176,31 @@ impl RunFolder {
             .write(true)
             .open(&path)
             .map_err(|error| IoError::write(&path, error))?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(IoError::Busy {
-                path: self.root.clone(),
-            }),
-            // Some network file systems have no locks: then there is nothing to keep.
-            Err(TryLockError::Error(_)) => Ok(file),
+        let began = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if began.elapsed() < LOCK_PATIENCE => {
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let path = self.root.clone();
+                    return Err(IoError::Busy { path });
+                }
+                // Some network file systems have no locks: then there is nothing to keep.
+                Err(TryLockError::Error(_)) => return Ok(file),
+            }
         }
+    }
+
+    /// Whether some process, perhaps this one, holds the lock. Neither makes nor keeps it.
+    #[must_use]
+    pub fn is_being_written(&self) -> bool {
+        let Ok(file) = File::open(self.file(LOCK)) else {
+            return false;
+        };
+        // Closing the file lets go of the lock, should it have been free.
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
     /// Removes what a run has written, and nothing else; of its copies of files not those that the next run is
@@ -501,5 +524,47 @@ impl Log {
             false => Ok(()),
         });
         result.map_err(|error| IoError::write(&self.path, error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_at_the_lock_tells_who_writes_and_leaves_no_trace() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(place.path().join("a"));
+        assert!(!folder.is_being_written());
+        assert!(!folder.root().exists());
+        let lock = folder.lock().unwrap();
+        // Also if it is this process.
+        assert!(folder.is_being_written());
+        assert!(matches!(folder.lock(), Err(IoError::Busy { .. })));
+        drop(lock);
+        assert!(!folder.is_being_written());
+        assert!(folder.lock().is_ok());
+    }
+
+    #[test]
+    fn looks_do_not_keep_a_run_from_starting() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(place.path());
+        drop(folder.lock().unwrap());
+        let done = std::sync::atomic::AtomicBool::new(false);
+        let is_done = || done.load(std::sync::atomic::Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_done() {
+                        let _ = folder.is_being_written();
+                        std::thread::sleep(Duration::from_micros(20));
+                    }
+                });
+            }
+            let failures = (0..500).filter(|_| folder.lock().is_err()).count();
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(failures, 0);
+        });
     }
 }

@@ -4,7 +4,7 @@
 //! its folder must open afterwards. So every file is replaced whole or not at all ([`atomic`]),
 //! files of numbers carry a checksum over all their bytes ([`tensors`]), and every error says which
 //! file, what happened and what to do about it ([`IoError`]). [`export`] turns the frames of a run
-//! into files of other programs.
+//! into files of other programs, [`status`] and [`slim`] are what its viewer asks for.
 
 pub mod atomic;
 mod copies;
@@ -13,6 +13,8 @@ pub mod folder;
 pub mod frame;
 pub mod import;
 pub mod input;
+pub mod slim;
+pub mod status;
 pub mod stored;
 pub mod tensors;
 

@@ -26,7 +26,7 @@ pub const CHECKSUM_KEY: &str = "checksum";
 /// the header.
 const HEADER_START: &str = "{\"__metadata__\":{\"checksum\":\"";
 const CHECKSUM_ZEROS: &str = "00000000000000000000000000000000";
-const LENGTH_BYTES: usize = 8;
+pub(super) const LENGTH_BYTES: usize = 8;
 const CHECKSUM_BEGIN: usize = LENGTH_BYTES + HEADER_START.len();
 const CHECKSUM_END: usize = CHECKSUM_BEGIN + CHECKSUM_ZEROS.len();
 
@@ -261,26 +261,8 @@ impl TensorFile {
         Ok(bytes)
     }
 
-    /// The checksum comes before the header is believed, so that damage is reported as damage.
     fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, String> {
-        let header = header_of(bytes)?;
-        if !header.starts_with(HEADER_START.as_bytes()) || bytes.len() < CHECKSUM_END {
-            return Err(
-                "its header does not start with a checksum, as one of reefknot's files would"
-                    .to_string(),
-            );
-        }
-        if bytes[CHECKSUM_BEGIN..CHECKSUM_END] != *checksum(bytes).as_bytes() {
-            let found = bytes.len();
-            return Err(match length_by_header(header) {
-                Some(length) if length > found => {
-                    format!("only {found} of its {length} bytes are there")
-                }
-                _ => format!("its {found} bytes do not agree with their checksum"),
-            });
-        }
-        let (_, parsed) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
-        let data = &bytes[LENGTH_BYTES + header.len()..];
+        let (parsed, data) = verified(bytes)?;
         let mut tensors = BTreeMap::new();
         for (name, information) in parsed.tensors() {
             let tensor = Tensor::from_data(information, data)
@@ -394,6 +376,29 @@ fn decode<const N: usize, T>(bytes: &[u8], from_le_bytes: fn([u8; N]) -> T) -> V
         .collect()
 }
 
+/// Header and data of a file whose bytes are those that were written. The checksum comes before the header is
+/// believed, so that damage is reported as damage.
+pub(super) fn verified(bytes: &[u8]) -> Result<(Metadata, &[u8]), String> {
+    let header = header_of(bytes)?;
+    if !header.starts_with(HEADER_START.as_bytes()) || bytes.len() < CHECKSUM_END {
+        return Err(
+            "its header does not start with a checksum, as one of reefknot's files would"
+                .to_string(),
+        );
+    }
+    if bytes[CHECKSUM_BEGIN..CHECKSUM_END] != *checksum(bytes).as_bytes() {
+        let found = bytes.len();
+        return Err(match length_by_header(header) {
+            Some(length) if length > found => {
+                format!("only {found} of its {length} bytes are there")
+            }
+            _ => format!("its {found} bytes do not agree with their checksum"),
+        });
+    }
+    let (_, parsed) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
+    Ok((parsed, &bytes[LENGTH_BYTES + header.len()..]))
+}
+
 /// The header's bytes, if the file is long enough to hold a header of the length it claims.
 fn header_of(bytes: &[u8]) -> Result<&[u8], String> {
     let found = bytes.len();
@@ -429,7 +434,8 @@ fn checksum(bytes: &[u8]) -> String {
     format!("{:032x}", hasher.digest128())
 }
 
-fn texts(parsed: &Metadata) -> BTreeMap<String, String> {
+/// The texts of a header, without the checksum.
+pub(super) fn texts(parsed: &Metadata) -> BTreeMap<String, String> {
     let texts = parsed.metadata().iter().flatten();
     texts
         .filter(|(key, _)| *key != CHECKSUM_KEY)
@@ -437,7 +443,7 @@ fn texts(parsed: &Metadata) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn json(text: &str) -> String {
+pub(super) fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

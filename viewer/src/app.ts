@@ -1,0 +1,440 @@
+// The page: runs, the picture, the time line and the plots, kept in step with each other.
+
+import { find, make, brief, duration } from "./elements";
+import { listenToKeys, showHelp } from "./keys";
+import { readLook, writeLook, type Look } from "./look";
+import { Pane } from "./pane";
+import { Panel, legend } from "./panel";
+import { pick, type Picked } from "./pick";
+import { Plots } from "./plots";
+import { remarksOf, type Remark } from "./remarks";
+import { Run } from "./run";
+import type { Index, Source } from "./source";
+import { Stage, type abilityToDraw } from "./stage";
+import { Timeline } from "./timeline";
+
+const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
+// How often the folder of a run is looked at (ms): while it grows, and otherwise.
+const LOOK_OFTEN = 700;
+const LOOK_SELDOM = 4000;
+// Frames that are fetched ahead while playing.
+const AHEAD = 8;
+const MOST_LOADS = 2;
+
+export class App {
+  readonly look: Look;
+  readonly stage: Stage | undefined;
+  readonly runs: Run[];
+  // The time that is shown, in frames of the first run.
+  position = 0;
+  isPlaying = false;
+  private isFollowing = false;
+  private speed = 1;
+  private progress = 0;
+  private lastTick = 0;
+  private panes: (Pane | undefined)[];
+  private pumps: boolean[];
+  private remarks: Remark[][] = [];
+  private picked: { run: number; place: Picked } | undefined;
+  private readonly panel: Panel;
+  private readonly plots: Plots;
+  private readonly timeline = new Timeline(find<HTMLCanvasElement>("marks"));
+  private readonly scrub = find<HTMLInputElement>("scrub");
+
+  constructor(
+    readonly source: Source,
+    readonly index: Index,
+    ability: ReturnType<typeof abilityToDraw>,
+  ) {
+    this.look = readLook(location.search.slice(1));
+    this.runs = index.runs.map(({ path }, number) => new Run(source, number, path));
+    this.panes = this.runs.map(() => undefined);
+    this.pumps = this.runs.map(() => false);
+    this.panel = new Panel(find("panel"), this.look, () => this.restyle());
+    this.plots = new Plots(find("plots"), (time) => this.seek(Math.round(time * this.rate)));
+    if (ability !== "none") {
+      // Smooth edges take more than twice the time where there is no graphics processor.
+      const ratio = ability === "hardware" ? Math.min(2, devicePixelRatio) : 1;
+      this.stage = new Stage(find<HTMLCanvasElement>("canvas"), ability === "hardware", ratio);
+      this.stage.onDrawn = () => this.countPictures();
+    } else {
+      this.say(
+        "This browser cannot draw the scene: it has no WebGL 2.\nSwitch hardware acceleration on in its settings, or try a current Firefox, Chrome, Edge or Safari. Plots and numbers work without it.",
+      );
+    }
+    this.listen();
+    listenToKeys(this);
+  }
+
+  async start(): Promise<void> {
+    await this.lookAtRuns();
+    const frame = Number(new URLSearchParams(location.search).get("frame"));
+    if (frame > 0) this.seek(frame);
+    requestAnimationFrame((now) => this.tick(now));
+  }
+
+  // Asks for news, and again later.
+  private async lookAtRuns(): Promise<void> {
+    try {
+      const wasAtEnd = this.position >= this.last;
+      const changes = await Promise.all(this.runs.map((run) => run.look()));
+      for (const [i, run] of this.runs.entries()) if (run.isOpen && this.panes[i]?.run.things !== run.things) await this.open(i);
+      if (changes.some(Boolean)) this.refresh(wasAtEnd);
+    } catch (error) {
+      this.say(error instanceof Error ? error.message : String(error));
+    }
+    if (!this.source.isLive) return;
+    const isGrowing = this.runs.some((run) => run.status.state === "running" || run.status.state === "empty");
+    setTimeout(() => void this.lookAtRuns(), isGrowing ? LOOK_OFTEN : LOOK_SELDOM);
+  }
+
+  // Builds what is drawn of a run that has just become known, and shows its first frame.
+  private async open(number: number): Promise<void> {
+    const run = this.runs[number]!;
+    const first = run.nearestFrame(0);
+    const files = await Promise.all([...new Set([first, run.lastFrame])].map((frame) => run.load(frame)));
+    if (this.stage) {
+      this.panes[number]?.dispose();
+      const pane = new Pane(run);
+      pane.frameBox(files);
+      this.panes[number] = pane;
+      this.stage.panes = this.panes.filter((other) => other !== undefined);
+      pane.show(first, files[0]!, this.look);
+      this.stage.dress(this.look);
+      this.stage.frameScene(this.look.camera);
+    }
+    if (run.status.state === "running") this.isFollowing = true;
+    this.panel.show(this.openRuns);
+    this.panel.showPicked(undefined, undefined, undefined);
+    document.title = `${this.openRuns.map((other) => other.manifest.scene).join(" and ")} – reefknot`;
+    find("title").textContent = run.manifest.title;
+    find("labels").replaceChildren(...(this.runs.length > 1 ? this.runs.map((other) => make("span", {}, other.path)) : []));
+  }
+
+  private get openRuns(): Run[] {
+    return this.runs.filter((run) => run.isOpen);
+  }
+
+  private get rate(): number {
+    return this.openRuns[0]?.manifest.frame_rate ?? 24;
+  }
+
+  // Frames of the first run for one frame of another.
+  private scale(run: Run): number {
+    return this.rate / run.manifest.frame_rate;
+  }
+
+  // The last place on the time line at which there is a frame.
+  get last(): number {
+    return Math.max(0, ...this.openRuns.map((run) => Math.round(run.lastFrame * this.scale(run))));
+  }
+
+  // Takes in what is new of the runs.
+  private refresh(wasAtEnd: boolean): void {
+    this.remarks = this.openRuns.map(remarksOf);
+    this.plots.update(this.openRuns);
+    this.showState();
+    if (this.isFollowing && wasAtEnd) this.position = this.last;
+    this.seek(this.position, this.isFollowing);
+  }
+
+  private showState(): void {
+    const state = find("state");
+    const words = this.runs.map((run) => stateOf(run));
+    state.textContent = words.join(" | ");
+    state.className = `badge ${this.runs.find((run) => run.status.state !== "finished")?.status.state ?? "finished"}`;
+    const messages = this.runs.flatMap((run) => run.status.message ?? []);
+    if (messages.length > 0) this.say(messages.join("\n"));
+    else if (this.runs.some((run) => run.status.state === "empty")) this.say("The run is being prepared; its first frame comes as soon as it is there.");
+    else if (this.stage) this.say("");
+    const live = find("live");
+    live.hidden = !this.runs.some((run) => run.status.state === "running");
+    live.classList.toggle("on", this.isFollowing);
+    for (const isViolation of [true, false]) {
+      const button = find<HTMLButtonElement>(isViolation ? "violations" : "remarks");
+      const found = this.remarks.flat().filter((remark) => remark.isViolation === isViolation);
+      button.hidden = found.length === 0;
+      button.textContent = isViolation ? `certificate violated in ${steps(found.length)} ▸` : `${steps(found.length)} with help or large error ▸`;
+      button.title = found.slice(0, 12).map((remark) => remark.sentence).join("\n");
+    }
+  }
+
+  say(sentence: string): void {
+    const message = find("message");
+    message.hidden = sentence === "";
+    message.textContent = sentence;
+  }
+
+  // Shows a place of the time line.
+  seek(position: number, keepFollowing = false): void {
+    if (!Number.isFinite(position)) return;
+    this.position = Math.min(Math.max(0, Math.round(position)), this.last);
+    if (!keepFollowing) this.isFollowing = this.isFollowing && this.position === this.last;
+    find("live").classList.toggle("on", this.isFollowing);
+    for (let i = 0; i < this.panes.length; i++) void this.pump(i);
+    this.showPosition();
+  }
+
+  step(frames: number): void {
+    this.pause();
+    this.seek(this.position + frames);
+  }
+
+  // Goes to the next frame that deserves a look, and says why.
+  jump(isViolation: boolean): void {
+    const found = this.remarks.flatMap((remarks, i) =>
+      remarks.filter((remark) => remark.isViolation === isViolation).map((remark) => ({ ...remark, place: Math.round(remark.frame * this.scale(this.openRuns[i]!)) })),
+    );
+    found.sort((a, b) => a.place - b.place);
+    const next = found.find((remark) => remark.place > this.position) ?? found[0];
+    if (!next) return;
+    this.pause();
+    this.seek(next.place);
+    this.say(found.filter((remark) => remark.place === next.place).slice(0, 6).map((remark) => remark.sentence).join("\n"));
+  }
+
+  // Loads and shows the frame that is wanted of a run, one at a time: whoever drags the time line gets the newest.
+  private async pump(number: number): Promise<void> {
+    const run = this.runs[number]!;
+    if (this.pumps[number] || !run.isOpen) return;
+    this.pumps[number] = true;
+    try {
+      for (;;) {
+        const wanted = this.frameOf(run);
+        const pane = this.panes[number];
+        if (pane?.frame === wanted || (!pane && !this.stage)) break;
+        const file = run.loaded(wanted) ?? (await run.load(wanted));
+        if (this.frameOf(run) !== wanted || this.panes[number] !== pane || !pane) continue;
+        pane.show(wanted, file, this.look);
+        if (this.panes.length > 1 || this.look.colour !== "object") this.stage?.dress(this.look);
+        this.stage?.redraw(true);
+        this.showPosition();
+      }
+    } catch (error) {
+      this.pause();
+      this.say(error instanceof Error ? error.message : String(error));
+    } finally {
+      this.pumps[number] = false;
+    }
+  }
+
+  private frameOf(run: Run): number {
+    return run.nearestFrame(Math.round(this.position / this.scale(run)));
+  }
+
+  private showPosition(): void {
+    const run = this.openRuns[0];
+    if (!run) return;
+    this.scrub.max = String(Math.max(1, ...this.openRuns.map((other) => Math.round(other.manifest.frames * this.scale(other)))));
+    this.scrub.value = String(this.position);
+    const time = this.position / this.rate;
+    find("clock").textContent = `frame ${this.position} of ${run.manifest.frames} · ${time.toFixed(3)} s`;
+    this.timeline.draw(this.openRuns, this.remarks, this.openRuns.map((other) => this.scale(other)), Number(this.scrub.max));
+    this.plots.showTime(time);
+    this.showLegend();
+    this.showPicked();
+  }
+
+  private showLegend(): void {
+    const panes = this.stage?.panes ?? [];
+    const range = Math.max(0, ...panes.map((pane) => pane.range(this.look)));
+    find("legend").replaceChildren(...legend(this.look, range, Math.max(0, ...panes.map((pane) => pane.strongestForce))));
+  }
+
+  private showPicked(): void {
+    const pane = this.picked && this.panes[this.picked.run];
+    const thing = pane?.run.things[this.picked!.place.thing];
+    const points = thing && pane?.file?.floats(`${thing.name}/points`);
+    for (const other of this.stage?.panes ?? []) other.mark(undefined);
+    if (pane && points && this.picked) pane.mark(pane.marked(points, this.picked.place.vertex));
+    this.panel.showPicked(pane?.run, this.picked?.place, pane?.file);
+    this.stage?.redraw();
+  }
+
+  // Takes a change of how things are looked at.
+  restyle(): void {
+    this.stage?.dress(this.look);
+    this.panel.show(this.openRuns);
+    this.showPosition();
+  }
+
+  get pickedThing(): string | undefined {
+    return this.picked && this.runs[this.picked.run]?.things[this.picked.place.thing]?.name;
+  }
+
+  isolate(name: string): void {
+    this.panel.isolate(name, [...new Set(this.openRuns.flatMap((run) => run.things.map((thing) => thing.name)))]);
+  }
+
+  unpick(): void {
+    this.picked = undefined;
+    this.showPicked();
+  }
+
+  play(): void {
+    if (this.position >= this.last) this.seek(0);
+    this.isPlaying = true;
+    this.progress = 0;
+    this.stage?.forgetTimes();
+    this.showPlaying();
+  }
+
+  pause(): void {
+    this.isPlaying = false;
+    this.showPlaying();
+  }
+
+  private showPlaying(): void {
+    find("play").querySelector("path")!.setAttribute("d", this.isPlaying ? "M4 3h3v10H4zM9 3h3v10H9z" : "M4 2v12l9-6z");
+  }
+
+  toggle(): void {
+    if (this.isPlaying) this.pause();
+    else this.play();
+  }
+
+  changeSpeed(by: number): void {
+    const at = SPEEDS.indexOf(this.speed) + by;
+    this.speed = SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, at))]!;
+    find<HTMLSelectElement>("speed").value = String(this.speed);
+  }
+
+  private tick(now: number): void {
+    requestAnimationFrame((next) => this.tick(next));
+    const passed = Math.min(0.25, (now - this.lastTick) / 1000);
+    this.lastTick = now;
+    if (!this.isPlaying) return;
+    this.stage?.keepMoving();
+    // A frame that is not there yet is waited for, never left out.
+    const isShown = this.panes.every((pane, i) => !pane || pane.frame === this.frameOf(this.runs[i]!));
+    if (!isShown) return;
+    this.progress += passed * this.rate * this.speed;
+    this.fetchAhead();
+    if (this.progress < 1) return;
+    const frames = this.isLoaded(this.position + 2) ? Math.floor(this.progress) : 1;
+    this.progress -= Math.floor(this.progress);
+    if (this.position + frames <= this.last) this.seek(this.position + frames);
+    else if (find<HTMLInputElement>("loop").checked) this.seek(0);
+    else {
+      this.seek(this.last);
+      if (!this.runs.some((run) => run.status.state === "running")) this.pause();
+    }
+  }
+
+  private isLoaded(position: number): boolean {
+    return this.openRuns.every((run) => run.loaded(run.nearestFrame(Math.round(position / this.scale(run)))) !== undefined);
+  }
+
+  private fetchAhead(): void {
+    for (const run of this.openRuns) {
+      for (let ahead = 1; ahead <= AHEAD && run.loadsUnderWay < MOST_LOADS; ahead++) {
+        const frame = run.nearestFrame(Math.round((this.position + ahead) / this.scale(run)));
+        // What cannot be read is complained of when it is shown.
+        if (run.loaded(frame) === undefined) run.load(frame).catch(() => {});
+      }
+    }
+  }
+
+  private countPictures(): void {
+    document.body.dataset["drawn"] = String(Number(document.body.dataset["drawn"] ?? 0) + 1);
+    if (this.stage!.panes.length > 0 && !document.body.dataset["ready"]) document.body.dataset["ready"] = performance.now().toFixed(0);
+    const { costs, intervals } = this.stage!.pictures;
+    if (costs.length < 3) return;
+    const mean = (times: readonly number[]) => times.slice(-30).reduce((sum, time) => sum + time, 0) / Math.min(30, times.length);
+    const share = this.stage!.share;
+    const less = share < 1 ? ` · ${brief(Math.round(1000 * share) / 10)} % of the rods while things move` : "";
+    const rate = intervals.length > 2 ? ` · ${Math.round(1000 / mean(intervals))} a second` : "";
+    find("counter").textContent = `${mean(costs).toFixed(1)} ms a picture${rate}${less}`;
+  }
+
+  async savePng(): Promise<void> {
+    if (!this.stage) return;
+    const link = make("a", { href: URL.createObjectURL(await this.stage.png()) });
+    link.download = `${this.openRuns[0]?.manifest.scene ?? "reefknot"}-${String(this.position).padStart(5, "0")}.png`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  }
+
+  // The look as text, for another visit or `render --look`.
+  async copyLook(): Promise<void> {
+    const text = writeLook({ ...this.look, camera: this.stage?.cameraNumbers });
+    try {
+      await navigator.clipboard.writeText(text);
+      this.say(`Copied, for \`reefknot render RUN --look\`:\n${text}`);
+    } catch {
+      this.say(`For \`reefknot render RUN --look\`:\n${text}`);
+    }
+    setTimeout(() => this.showState(), 6000);
+  }
+
+  togglePlots(): void {
+    const plots = find("plots");
+    plots.hidden = !plots.hidden;
+  }
+
+  private listen(): void {
+    const press = (id: string, action: () => void) => find(id).addEventListener("click", action);
+    press("first", () => this.step(-this.position));
+    press("back", () => this.step(-1));
+    press("play", () => this.toggle());
+    press("next", () => this.step(1));
+    press("last", () => this.step(this.last - this.position));
+    press("live", () => {
+      this.isFollowing = !this.isFollowing;
+      this.seek(this.isFollowing ? this.last : this.position, true);
+    });
+    press("violations", () => this.jump(true));
+    press("remarks", () => this.jump(false));
+    press("save", () => void this.savePng());
+    press("copy", () => void this.copyLook());
+    press("help-button", showHelp);
+    press("plots-button", () => this.togglePlots());
+    this.scrub.addEventListener("input", () => {
+      this.pause();
+      this.stage?.keepMoving();
+      this.seek(Number(this.scrub.value));
+    });
+    const speed = find<HTMLSelectElement>("speed");
+    speed.append(...SPEEDS.map((value) => make("option", { value: String(value), selected: value === 1 }, `${value}×`)));
+    speed.addEventListener("change", () => (this.speed = Number(speed.value)));
+    addEventListener("resize", () => this.showPosition());
+    this.listenToPicks();
+  }
+
+  // A click that is not a drag picks what is under it.
+  private listenToPicks(): void {
+    const canvas = find<HTMLCanvasElement>("canvas");
+    let from = [0, 0];
+    canvas.addEventListener("pointerdown", (event) => (from = [event.clientX, event.clientY]));
+    canvas.addEventListener("pointerup", (event) => {
+      const isDrag = Math.hypot(event.clientX - from[0]!, event.clientY - from[1]!) > 4;
+      const under = this.stage?.paneAt(event.clientX, event.clientY);
+      if (isDrag || event.button !== 0 || !under || !this.stage) return;
+      const place = pick(under.pane, under.place, this.stage.camera, canvas.clientHeight, this.look.hidden);
+      this.picked = place && { run: under.pane.run.number, place };
+      this.showPicked();
+    });
+  }
+}
+
+function steps(count: number): string {
+  return count === 1 ? "1 step" : `${count} steps`;
+}
+
+// A run's state in a few words.
+function stateOf(run: Run): string {
+  const { state } = run.status;
+  if (!run.isOpen) return state === "empty" ? "no frames yet" : state;
+  const total = run.manifest.frames;
+  const left = run.secondsLeft;
+  switch (state) {
+    case "running":
+      return `running: frame ${run.lastFrame} of ${total}${left === undefined ? "" : `, ${duration(left)} left`}`;
+    case "stopped":
+      return `stopped at frame ${run.lastFrame} of ${total}; --resume goes on`;
+    case "finished":
+      return `finished: ${total} frames`;
+    default:
+      return state;
+  }
+}

@@ -1,0 +1,55 @@
+// `reefknot render`: draws frames one after the other and hands them to the program.
+
+import { find } from "./elements";
+import { readLook, unknownWords } from "./look";
+import { Pane } from "./pane";
+import { Run } from "./run";
+import type { Index, Source } from "./source";
+import { Stage, abilityToDraw } from "./stage";
+
+// Pictures are drawn this much larger and then made smaller, so that a hair is not a row of dots.
+const FINER = 2;
+
+export async function doJob(source: Source, index: Index, token: string): Promise<void> {
+  const post = (what: string, body: BodyInit) => fetch(`job/${token}/${what}`, { method: "POST", body });
+  try {
+    await drawAll(source, index, post);
+    await post("done", "");
+  } catch (error) {
+    await post("error", error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function drawAll(source: Source, index: Index, post: (what: string, body: BodyInit) => Promise<Response>): Promise<void> {
+  const job = index.job!;
+  if (abilityToDraw() === "none") throw new Error("this browser cannot draw: it has no WebGL 2");
+  const unknown = unknownWords(job.look);
+  if (unknown.length > 0) throw new Error(`--look has ${unknown.join(", ")}, which means nothing; the page's "copy look" gives an example`);
+  document.body.classList.add("job");
+  const picture = find("picture");
+  Object.assign(picture.style, { width: `${job.width}px`, height: `${job.height}px`, flex: "none" });
+  const look = readLook(job.look);
+  const run = new Run(source, 0, index.runs[0]!.path);
+  await run.look();
+  if (!run.isOpen) throw new Error(run.status.message ?? "there is no run");
+  const stage = new Stage(find<HTMLCanvasElement>("canvas"), false, FINER);
+  const pane = new Pane(run);
+  stage.panes = [pane];
+  pane.frameBox([await run.load(run.nearestFrame(0)), await run.load(run.lastFrame)]);
+  stage.frameScene(look.camera);
+  // Colours and arrows have one range for all pictures, so each frame is read before the first is drawn.
+  if (look.forces || ((look.colour === "speed" || look.colour === "strain") && look.range === 0)) {
+    for (const frame of job.frames) pane.survey(await run.load(frame), look);
+  }
+  const smaller = new OffscreenCanvas(job.width, job.height);
+  const context = smaller.getContext("2d")!;
+  context.imageSmoothingQuality = "high";
+  for (const frame of job.frames) {
+    pane.show(frame, await run.load(frame), look);
+    stage.dress(look);
+    stage.draw();
+    context.drawImage(stage.canvas, 0, 0, job.width, job.height);
+    const answer = await post(`frames/${frame}`, await smaller.convertToBlob({ type: "image/png" }));
+    if (!answer.ok) throw new Error(await answer.text());
+  }
+}

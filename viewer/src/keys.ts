@@ -1,0 +1,104 @@
+// The keyboard.
+
+import { find, make } from "./elements";
+import type { App } from "./app";
+import { COLOURINGS, type Colouring } from "./colour";
+
+const KEYS: [string, string][] = [
+  ["space", "play or pause"],
+  ["← →", "one frame back or on; ten with shift"],
+  ["Home End", "first or last frame"],
+  ["[ ]", "slower or faster"],
+  ["1 2 3 4", "colour by object, speed, strain, stick or slip"],
+  ["C N R", "contacts, their normals, their forces"],
+  ["W G L", "wireframe, ground, shadows"],
+  ["F", "the whole scene in the picture"],
+  ["H I A", "hide the picked object, show it alone, show all"],
+  ["V", "the next violated certificate"],
+  ["P", "plots"],
+  ["S", "save a PNG"],
+  ["Esc", "let go of the picked vertex"],
+  ["mouse", "drag to turn, right button to shift, wheel to zoom, click to pick a vertex"],
+];
+
+export function showHelp(): void {
+  const help = find<HTMLDialogElement>("help");
+  if (help.open) {
+    help.close();
+    return;
+  }
+  const table = make("table");
+  for (const [keys, what] of KEYS) {
+    const cell = make("td");
+    for (const key of keys.split(" ")) cell.append(make("kbd", {}, key), " ");
+    table.append(make("tr", {}, cell, make("td", {}, what)));
+  }
+  const close = make("button", {}, "close");
+  close.addEventListener("click", () => help.close());
+  help.replaceChildren(make("h1", {}, "Keys"), table, close);
+  help.showModal();
+}
+
+export function listenToKeys(app: App): void {
+  addEventListener("keydown", (event) => {
+    const isTyping = event.target instanceof HTMLInputElement && event.target.type === "number";
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    const action = actionOf(app, event);
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+function actionOf(app: App, event: KeyboardEvent): (() => void) | undefined {
+  const { look } = app;
+  const flip = (name: "contacts" | "normals" | "forces" | "wireframe" | "grid" | "shadows") => () => {
+    look[name] = !look[name];
+    app.restyle();
+  };
+  const many = event.shiftKey ? 10 : 1;
+  const actions: Record<string, () => void> = {
+    " ": () => app.toggle(),
+    arrowleft: () => app.step(-many),
+    arrowright: () => app.step(many),
+    home: () => app.step(-app.position),
+    end: () => app.step(app.last - app.position),
+    "[": () => app.changeSpeed(-1),
+    "]": () => app.changeSpeed(1),
+    c: flip("contacts"),
+    n: flip("normals"),
+    r: flip("forces"),
+    w: flip("wireframe"),
+    g: flip("grid"),
+    l: flip("shadows"),
+    f: () => app.stage?.frameScene(undefined, true),
+    h: () => hide(app),
+    i: () => app.pickedThing && app.isolate(app.pickedThing),
+    a: () => showAll(app),
+    v: () => app.jump(true),
+    p: () => app.togglePlots(),
+    s: () => void app.savePng(),
+    escape: () => app.unpick(),
+    "?": showHelp,
+  };
+  const colouring = Object.keys(COLOURINGS)[Number(event.key) - 1];
+  if (colouring !== undefined) return () => colourBy(app, colouring as Colouring);
+  return actions[event.key.toLowerCase()];
+}
+
+function colourBy(app: App, colouring: Colouring): void {
+  app.look.colour = colouring;
+  app.restyle();
+}
+
+function hide(app: App): void {
+  if (!app.pickedThing) return;
+  app.look.hidden.add(app.pickedThing);
+  app.unpick();
+  app.restyle();
+}
+
+function showAll(app: App): void {
+  app.look.hidden.clear();
+  app.restyle();
+}

@@ -1,0 +1,230 @@
+// One run in the picture: its objects, contacts and ground, at one frame.
+
+import {
+  AmbientLight,
+  Box3,
+  DirectionalLight,
+  GridHelper,
+  HemisphereLight,
+  Mesh,
+  MeshBasicMaterial,
+  Scene,
+  ShadowMaterial,
+  PlaneGeometry,
+  SphereGeometry,
+  Vector3,
+  type PerspectiveCamera,
+} from "three";
+import { colourOfThing, largest, measure, paint } from "./colour";
+import { Contacts, strongest } from "./contacts";
+import type { Look } from "./look";
+import { Rods } from "./rods";
+import type { Run, Thing } from "./run";
+import type { TensorFile } from "./safetensors";
+import { Surface } from "./surface";
+
+export const LIGHT = new Vector3(-0.45, -0.6, 1).normalize();
+// Colliders that are this much larger than everything else, such as a plane, do not count for the size of a scene.
+const HUGE = 3;
+// Colliders belong into the picture as far as they are this near to the rest, as a part of its size.
+const NEAR = 0.2;
+// Points of a thing that stand for all when a picture is framed.
+const SAMPLE = 3000;
+
+interface Drawn {
+  thing: Thing;
+  surface: Surface | undefined;
+  rods: Rods | undefined;
+  colours: Uint8Array;
+}
+
+export class Pane {
+  readonly scene = new Scene();
+  readonly contacts = new Contacts();
+  readonly box = new Box3();
+  outline: Vector3[] = [];
+  frame = -1;
+  file: TensorFile | undefined;
+  private readonly drawn: Drawn[];
+  private readonly sun = new DirectionalLight(0xfff4e6, 2.4);
+  private readonly marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial({ color: 0xff2d78, depthTest: false, transparent: true }));
+  private readonly ground = new Mesh(new PlaneGeometry(1, 1), new ShadowMaterial({ opacity: 0.22 }));
+  private grid: GridHelper | undefined;
+  private hasFloor = false;
+  private strongest = 0;
+  // Things that have the colours of objects now.
+  private readonly isPlain: boolean[] = [];
+  // The largest values that were seen by colouring, for ranges that do not flicker.
+  private readonly seen = { speed: 0, strain: 0 };
+
+  constructor(readonly run: Run) {
+    this.drawn = run.things.map((thing) => {
+      const surface = thing.triangles && thing.kind !== "rods" ? new Surface(thing) : undefined;
+      const rods = thing.edges ? new Rods(thing) : undefined;
+      if (rods) rods.light = LIGHT;
+      for (const part of [surface?.mesh, rods?.mesh]) if (part) this.scene.add(part);
+      return { thing, surface, rods, colours: new Uint8Array((4 * thing.rest.length) / 3) };
+    });
+    this.scene.add(new HemisphereLight(0xf4f7ff, 0x8a8377, 1.25), new AmbientLight(0xffffff, 0.25), this.sun, this.sun.target);
+    this.scene.add(this.contacts.group, this.marker, this.ground);
+    this.marker.visible = false;
+    this.marker.renderOrder = 10;
+    this.ground.receiveShadow = true;
+    this.sun.castShadow = true;
+    this.sun.shadow.mapSize.set(2048, 2048);
+  }
+
+  // Takes in where the scene is in some frames: its box, without what is huge, and points that a picture must hold.
+  frameBox(files: TensorFile[]): void {
+    const places = this.drawn.map(({ thing }) => {
+      const points = files.flatMap((file) => sample(file.floats(`${thing.name}/points`)));
+      return { thing, points, box: new Box3().setFromPoints(points) };
+    });
+    const size = (box: Box3) => box.getSize(new Vector3()).length();
+    const simulated = places.filter(({ thing }) => thing.kind !== "collider");
+    const main = simulated.length > 0 ? simulated : places;
+    const core = main.reduce((all, { box }) => all.union(box), new Box3());
+    const near = core.clone().expandByScalar(NEAR * size(core));
+    this.box.copy(core);
+    this.outline = main.flatMap(({ points }) => points);
+    for (const { box, thing, points } of places) {
+      if (thing.kind !== "collider") continue;
+      const isHuge = size(box) > HUGE * size(core);
+      if (!isHuge) this.box.union(box);
+      if (isHuge || isFloor(box, core)) this.hasFloor = true;
+      this.outline.push(...points.filter((point) => near.containsPoint(point)));
+    }
+    this.lightUp();
+  }
+
+  private lightUp(): void {
+    const [centre, radius] = [this.box.getCenter(new Vector3()), Math.max(1e-4, this.box.getSize(new Vector3()).length() / 2)];
+    const { shadow } = this.sun;
+    this.sun.position.copy(centre).addScaledVector(LIGHT, 4 * radius);
+    this.sun.target.position.copy(centre);
+    const camera = shadow.camera;
+    camera.left = camera.bottom = -1.5 * radius;
+    camera.right = camera.top = 1.5 * radius;
+    camera.near = 0.5 * radius;
+    camera.far = 9 * radius;
+    camera.updateProjectionMatrix();
+    shadow.normalBias = 0.004 * radius;
+    shadow.bias = -0.0006;
+    const floor = this.box.min.z - 0.002 * radius;
+    this.ground.scale.setScalar(30 * radius);
+    this.ground.position.set(centre.x, centre.y, floor);
+    this.grid?.removeFromParent();
+    const cell = 10 ** Math.round(Math.log10(radius / 3));
+    const cells = 2 * Math.ceil((4 * radius) / cell);
+    this.grid = new GridHelper(cells * cell, cells, 0x9aa2ab, 0xb9c0c8);
+    this.grid.material.transparent = true;
+    this.grid.material.opacity = 0.55;
+    this.grid.rotation.x = Math.PI / 2;
+    this.grid.position.set(Math.round(centre.x / cell) * cell, Math.round(centre.y / cell) * cell, floor);
+    this.scene.add(this.grid);
+  }
+
+  get radius(): number {
+    return this.box.getSize(new Vector3()).length() / 2;
+  }
+
+  // Moves everything to a frame.
+  show(frame: number, file: TensorFile, look: Look): void {
+    this.frame = frame;
+    this.file = file;
+    for (const { thing, surface, rods } of this.drawn) {
+      const points = file.floats(`${thing.name}/points`);
+      if (!points || points.length !== thing.rest.length) continue;
+      surface?.move(points);
+      rods?.move(points, file.floats(`${thing.name}/directors`));
+    }
+    this.strongest = Math.max(this.strongest, strongest(file));
+    this.dress(look);
+  }
+
+  // Takes a frame into the ranges of colours and arrows without showing it.
+  survey(file: TensorFile, look: Look): void {
+    this.strongest = Math.max(this.strongest, strongest(file));
+    if (look.colour !== "speed" && look.colour !== "strain") return;
+    for (const { thing } of this.drawn) {
+      const values = measure(thing, file, look.colour);
+      if (values) this.seen[look.colour] = Math.max(this.seen[look.colour], largest(values));
+    }
+  }
+
+  range(look: Look): number {
+    if (look.range > 0) return look.range;
+    return look.colour === "speed" || look.colour === "strain" ? this.seen[look.colour] : 0;
+  }
+
+  // The force of the longest arrow (N).
+  get strongestForce(): number {
+    return this.strongest;
+  }
+
+  // Colours, visibility and contacts of the frame that is shown. `range` is given where two panes share it.
+  dress(look: Look, range?: number): void {
+    const file = this.file;
+    if (!file) return;
+    if (range === undefined) this.survey(file, look);
+    const colouring = { colouring: look.colour, range: range ?? this.range(look) };
+    for (const { thing, surface, rods, colours } of this.drawn) {
+      const isVisible = !look.hidden.has(thing.name);
+      for (const part of [surface?.mesh, rods?.mesh]) if (part) part.visible = isVisible;
+      if (!isVisible) continue;
+      if (surface) surface.material.wireframe = look.wireframe;
+      // Colours by object stay as they are from frame to frame.
+      if (look.colour === "object" && this.isPlain[thing.index]) continue;
+      this.isPlain[thing.index] = look.colour === "object";
+      paint(colours, thing, colourOfThing(thing, this.run.things), file, colouring);
+      surface?.tint(colours);
+      rods?.tint(colours);
+    }
+    if (this.grid) this.grid.visible = look.grid && !this.hasFloor;
+    this.ground.visible = look.grid && !this.hasFloor;
+    const radius = this.radius;
+    const visible = (object: number) => !look.hidden.has(this.run.things[object]?.name ?? "");
+    const contacts = { points: look.contacts || look.colour === "stick", normals: look.normals, forces: look.forces };
+    this.contacts.show(file, visible, contacts, 0.03 * radius, this.strongest > 0 ? (0.35 * radius * look.arrows) / this.strongest : 0);
+  }
+
+  prepareToDraw(camera: PerspectiveCamera, pixel: number, share: number): void {
+    const nearest = Math.max(camera.near, this.box.distanceToPoint(camera.position));
+    for (const { rods } of this.drawn) rods?.prepareToDraw(camera.position, pixel, nearest, share);
+    this.marker.scale.setScalar(4 * pixel * camera.position.distanceTo(this.marker.position));
+  }
+
+  // Whether there is enough to draw that it can be worth to draw less while things move.
+  get edges(): number {
+    return this.drawn.reduce((sum, { thing }) => sum + (thing.edges?.length ?? 0) / 2, 0);
+  }
+
+  marked(points: Float32Array, vertex: number): Vector3 {
+    return new Vector3().fromArray(points, 3 * vertex);
+  }
+
+  mark(place: Vector3 | undefined): void {
+    this.marker.visible = place !== undefined;
+    if (place) this.marker.position.copy(place);
+  }
+
+  dispose(): void {
+    for (const { surface, rods } of this.drawn) {
+      surface?.dispose();
+      rods?.dispose();
+    }
+    this.contacts.dispose();
+  }
+}
+
+function sample(points: Float32Array | undefined): Vector3[] {
+  const count = (points?.length ?? 0) / 3;
+  const stride = Math.max(1, Math.ceil(count / SAMPLE));
+  return Array.from({ length: Math.ceil(count / stride) }, (_, i) => new Vector3().fromArray(points!, 3 * stride * i));
+}
+
+// A flat collider beneath everything, as wide as the rest.
+function isFloor(box: Box3, core: Box3): boolean {
+  const [size, all] = [box.getSize(new Vector3()), core.getSize(new Vector3())];
+  return size.z < 0.02 * Math.max(size.x, size.y) && size.x >= all.x && size.y >= all.y && box.max.z < core.max.z;
+}

@@ -1,0 +1,114 @@
+// Where runs come from: the server of `reefknot view`, or the page itself (`export --to html`).
+
+export interface Status {
+  state: "running" | "finished" | "stopped" | "empty" | "gone" | "foreign" | "damaged";
+  message: string | null;
+  // The stored frames as ranges, both ends included.
+  frames: [number, number][];
+  // Another text if another run has taken the folder.
+  identity: string;
+}
+
+export interface Job {
+  frames: number[];
+  width: number;
+  height: number;
+  look: string;
+}
+
+export interface Index {
+  version: string;
+  runs: { path: string }[];
+  job: Job | null;
+}
+
+export interface Source {
+  // Whether runs can change while they are looked at.
+  readonly isLive: boolean;
+  index(): Promise<Index>;
+  status(run: number): Promise<Status>;
+  text(run: number, file: string, from: number): Promise<string>;
+  bytes(run: number, file: string): Promise<ArrayBuffer>;
+}
+
+export function openSource(): Source {
+  const data = document.getElementById("reefknot-data");
+  return data ? new EmbeddedSource(data.textContent ?? "") : new ServedSource();
+}
+
+class ServedSource implements Source {
+  readonly isLive = true;
+
+  async index(): Promise<Index> {
+    return (await this.ask("runs.json")).json() as Promise<Index>;
+  }
+
+  async status(run: number): Promise<Status> {
+    return (await this.ask(`runs/${run}/status.json`)).json() as Promise<Status>;
+  }
+
+  async text(run: number, file: string, from: number): Promise<string> {
+    return (await this.ask(`runs/${run}/${file}${from > 0 ? `?from=${from}` : ""}`)).text();
+  }
+
+  async bytes(run: number, file: string): Promise<ArrayBuffer> {
+    return (await this.ask(`runs/${run}/${file}`)).arrayBuffer();
+  }
+
+  private async ask(path: string): Promise<Response> {
+    let answer: Response;
+    try {
+      answer = await fetch(path);
+    } catch {
+      throw new Error("reefknot no longer answers: start `reefknot view` again, and open the address that it prints");
+    }
+    if (!answer.ok) throw new Error((await answer.text()) || `${path}: ${answer.status}`);
+    return answer;
+  }
+}
+
+interface EmbeddedRun {
+  path: string;
+  status: Status;
+  texts: Record<string, string>;
+}
+
+class EmbeddedSource implements Source {
+  readonly isLive = false;
+  private readonly data: { version: string; runs: EmbeddedRun[] };
+
+  constructor(text: string) {
+    this.data = JSON.parse(text) as { version: string; runs: EmbeddedRun[] };
+  }
+
+  async index(): Promise<Index> {
+    return { ...this.data, job: null };
+  }
+
+  async status(run: number): Promise<Status> {
+    return this.data.runs[run]!.status;
+  }
+
+  async text(run: number, file: string, from: number): Promise<string> {
+    return from > 0 ? "" : (this.data.runs[run]!.texts[file] ?? "");
+  }
+
+  async bytes(run: number, file: string): Promise<ArrayBuffer> {
+    const element = document.querySelector(`script[data-run="${run}"][data-file="${file}"]`);
+    if (!element) throw new Error(`this page has no ${file}`);
+    const text = atob((element.textContent ?? "").trim());
+    const packed = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    return unshuffle(new Uint8Array(await new Response(stream).arrayBuffer()));
+  }
+}
+
+// Exported files hold all first bytes of four, then all second ones, and so on: like bytes pack well together.
+export function unshuffle(planes: Uint8Array): ArrayBuffer {
+  const bytes = new Uint8Array(planes.length);
+  let at = 0;
+  for (let plane = 0; plane < 4; plane++) {
+    for (let i = plane; i < bytes.length; i += 4) bytes[i] = planes[at++]!;
+  }
+  return bytes.buffer;
+}

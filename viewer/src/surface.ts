@@ -1,0 +1,120 @@
+// Draws triangles: cloth, the surface of solids, props and colliders.
+
+import { BufferAttribute, BufferGeometry, DoubleSide, Mesh, MeshStandardMaterial, type Material } from "three";
+import type { Thing } from "./run";
+
+// Edges that are sharper than this at the start are drawn sharp.
+const CREASE = Math.cos((35 * Math.PI) / 180);
+
+// Lets a material take the colours of vertices as the screen knows them, and shows the back of a sheet darker.
+export function tinted(material: Material, vertex = ""): void {
+  material.onBeforeCompile = (shader) => {
+    shader.vertexShader = shader.vertexShader
+      .replace("#include <common>", `#include <common>\n${vertex === "" ? "attribute vec4 tint;" : ""}\nvarying vec3 vTint;\n${vertex}`)
+      .replace("#include <color_vertex>", vertex === "" ? "vTint = tint.rgb;" : "");
+    shader.fragmentShader = shader.fragmentShader
+      .replace("#include <common>", "#include <common>\nvarying vec3 vTint;")
+      .replace(
+        "#include <color_fragment>",
+        "diffuseColor.rgb *= pow(vTint, vec3(2.2));\nif (!gl_FrontFacing) diffuseColor.rgb *= 0.72;",
+      );
+  };
+}
+
+export class Surface {
+  readonly mesh: Mesh;
+  readonly material = new MeshStandardMaterial({ side: DoubleSide, roughness: 0.75, metalness: 0 });
+  private readonly index: Uint32Array;
+  // The vertex of the thing behind each drawn vertex: one with a sharp edge is drawn once for each side.
+  private readonly from: Int32Array;
+  private readonly positions: BufferAttribute;
+  private readonly normals: BufferAttribute;
+  private readonly tints: BufferAttribute;
+
+  constructor(readonly thing: Thing) {
+    [this.index, this.from] = split(thing.triangles!, thing.rest);
+    const count = this.from.length;
+    this.positions = new BufferAttribute(new Float32Array(3 * count), 3);
+    this.normals = new BufferAttribute(new Float32Array(3 * count), 3);
+    this.tints = new BufferAttribute(new Uint8Array(4 * count), 4, true);
+    const geometry = new BufferGeometry();
+    geometry.setIndex(new BufferAttribute(this.index, 1));
+    geometry.setAttribute("position", this.positions);
+    geometry.setAttribute("normal", this.normals);
+    geometry.setAttribute("tint", this.tints);
+    tinted(this.material);
+    this.mesh = new Mesh(geometry, this.material);
+    this.mesh.frustumCulled = false;
+    this.mesh.castShadow = this.mesh.receiveShadow = true;
+  }
+
+  move(points: Float32Array): void {
+    const [positions, normals] = [this.positions.array as Float32Array, this.normals.array as Float32Array];
+    for (let i = 0; i < this.from.length; i++) {
+      const vertex = 3 * this.from[i]!;
+      positions[3 * i] = points[vertex]!;
+      positions[3 * i + 1] = points[vertex + 1]!;
+      positions[3 * i + 2] = points[vertex + 2]!;
+    }
+    normals.fill(0);
+    for (let t = 0; t < this.index.length; t += 3) addNormal(normals, positions, this.index, t);
+    this.positions.needsUpdate = this.normals.needsUpdate = true;
+  }
+
+  tint(colours: Uint8Array): void {
+    const target = new Uint32Array(this.tints.array.buffer);
+    const source = new Uint32Array(colours.buffer, colours.byteOffset, colours.length / 4);
+    for (let i = 0; i < this.from.length; i++) target[i] = source[this.from[i]!]!;
+    this.tints.needsUpdate = true;
+  }
+
+  dispose(): void {
+    this.mesh.geometry.dispose();
+    this.material.dispose();
+  }
+}
+
+// Adds the normal of a triangle, as long as its area is large, to its three corners; the shader makes it a unit one.
+function addNormal(normals: Float32Array, positions: Float32Array, index: Uint32Array, t: number): void {
+  const [a, b, c] = [3 * index[t]!, 3 * index[t + 1]!, 3 * index[t + 2]!];
+  const [ux, uy, uz] = [positions[b]! - positions[a]!, positions[b + 1]! - positions[a + 1]!, positions[b + 2]! - positions[a + 2]!];
+  const [vx, vy, vz] = [positions[c]! - positions[a]!, positions[c + 1]! - positions[a + 1]!, positions[c + 2]! - positions[a + 2]!];
+  const [x, y, z] = [uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx];
+  for (const corner of [a, b, c]) {
+    normals[corner]! += x;
+    normals[corner + 1]! += y;
+    normals[corner + 2]! += z;
+  }
+}
+
+// Gives every corner of a triangle a drawn vertex; corners of one vertex share it unless an edge between them is sharp.
+export function split(triangles: Int32Array, points: Float32Array): [Uint32Array, Int32Array] {
+  const index = new Uint32Array(triangles);
+  const flat = new Float32Array(triangles.length * 3);
+  for (let t = 0; t < triangles.length; t += 3) {
+    const normal = new Float32Array(points.length > 0 ? 9 : 0);
+    const corners = new Float32Array([0, 1, 2].flatMap((k) => [0, 1, 2].map((d) => points[3 * triangles[t + k]! + d]!)));
+    addNormal(normal, corners, new Uint32Array([0, 1, 2]), 0);
+    const length = Math.hypot(normal[0]!, normal[1]!, normal[2]!) || 1;
+    for (let k = 0; k < 9; k++) flat[3 * t + k] = normal[k]! / length;
+  }
+  const from: number[] = [];
+  const direction: number[] = [];
+  const drawn = new Map<number, number[]>();
+  for (let corner = 0; corner < triangles.length; corner++) {
+    const vertex = triangles[corner]!;
+    const [x, y, z] = [flat[3 * corner]!, flat[3 * corner + 1]!, flat[3 * corner + 2]!];
+    const known = drawn.get(vertex) ?? [];
+    drawn.set(vertex, known);
+    const isAlike = (d: number) => x * direction[3 * d]! + y * direction[3 * d + 1]! + z * direction[3 * d + 2]! >= CREASE;
+    let mine = known.find(isAlike);
+    if (mine === undefined) {
+      mine = from.length;
+      from.push(vertex);
+      direction.push(x, y, z);
+      known.push(mine);
+    }
+    index[corner] = mine;
+  }
+  return [index, Int32Array.from(from)];
+}
