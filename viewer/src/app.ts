@@ -36,6 +36,8 @@ export class App {
   private pumps: boolean[];
   private remarks: Remark[][] = [];
   private picked: { run: number; place: Picked } | undefined;
+  // What the page was asked to show.
+  private readonly address: string;
   private readonly panel: Panel;
   private readonly plots: Plots;
   private readonly timeline = new Timeline(find<HTMLCanvasElement>("marks"));
@@ -46,7 +48,8 @@ export class App {
     readonly index: Index,
     ability: ReturnType<typeof abilityToDraw>,
   ) {
-    this.look = readLook(location.search.slice(1));
+    this.address = location.search.slice(1) || (index.look ?? "");
+    this.look = readLook(this.address);
     this.runs = index.runs.map(({ path }, number) => new Run(source, number, path));
     this.panes = this.runs.map(() => undefined);
     this.pumps = this.runs.map(() => false);
@@ -55,7 +58,7 @@ export class App {
     if (ability !== "none") {
       // Smooth edges take more than twice the time where there is no graphics processor.
       const ratio = ability === "hardware" ? Math.min(2, devicePixelRatio) : 1;
-      this.stage = new Stage(find<HTMLCanvasElement>("canvas"), ability === "hardware", ratio);
+      this.stage = new Stage(find<HTMLCanvasElement>("canvas"), { isSmooth: ability === "hardware", ratio, drawsItself: true });
       this.stage.onDrawn = () => this.countPictures();
     } else {
       this.say(
@@ -68,7 +71,7 @@ export class App {
 
   async start(): Promise<void> {
     await this.lookAtRuns();
-    const frame = Number(new URLSearchParams(location.search).get("frame"));
+    const frame = Number(new URLSearchParams(this.address).get("frame"));
     if (frame > 0) this.seek(frame);
     requestAnimationFrame((now) => this.tick(now));
   }
@@ -206,7 +209,8 @@ export class App {
         const file = run.loaded(wanted) ?? (await run.load(wanted));
         if (this.frameOf(run) !== wanted || this.panes[number] !== pane || !pane) continue;
         pane.show(wanted, file, this.look);
-        if (this.panes.length > 1 || this.look.colour !== "object") this.stage?.dress(this.look);
+        // What two panes share may have changed with one.
+        if (this.panes.length > 1) this.stage?.dress(this.look);
         this.stage?.redraw(true);
         this.showPosition();
       }
@@ -223,12 +227,11 @@ export class App {
   }
 
   private showPosition(): void {
-    const run = this.openRuns[0];
-    if (!run) return;
-    this.scrub.max = String(Math.max(1, ...this.openRuns.map((other) => Math.round(other.manifest.frames * this.scale(other)))));
+    if (this.openRuns.length === 0) return;
+    this.scrub.max = String(Math.max(1, ...this.openRuns.map((run) => Math.round(run.manifest.frames * this.scale(run)))));
     this.scrub.value = String(this.position);
     const time = this.position / this.rate;
-    find("clock").textContent = `frame ${this.position} of ${run.manifest.frames} · ${time.toFixed(3)} s`;
+    find("clock").textContent = `frame ${this.position} of ${this.scrub.max} · ${time.toFixed(3)} s`;
     this.timeline.draw(this.openRuns, this.remarks, this.openRuns.map((other) => this.scale(other)), Number(this.scrub.max));
     this.plots.showTime(time);
     this.showLegend();
@@ -238,7 +241,7 @@ export class App {
   private showLegend(): void {
     const panes = this.stage?.panes ?? [];
     const range = Math.max(0, ...panes.map((pane) => pane.range(this.look)));
-    find("legend").replaceChildren(...legend(this.look, range, Math.max(0, ...panes.map((pane) => pane.strongestForce))));
+    find("legend").replaceChildren(...legend(this.look, range, Math.min(...panes.map((pane) => pane.arrowScale(this.look)).filter((scale) => scale > 0))));
   }
 
   private showPicked(): void {

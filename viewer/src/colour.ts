@@ -57,7 +57,12 @@ export function colourOfThing(thing: Thing, things: Thing[]): Rgb {
 
 // What a colouring measures at each vertex; undefined where it says nothing of the thing.
 export function measure(thing: Thing, frame: TensorFile, colouring: Colouring): Float32Array | undefined {
-  if (colouring === "speed") return speeds(frame.floats(`${thing.name}/velocities`));
+  if (colouring === "speed") {
+    const values = speeds(frame.floats(`${thing.name}/velocities`));
+    // What only stands there has no speed to speak of.
+    const isStill = thing.kind === "collider" && values?.every((speed) => speed === 0);
+    return isStill ? undefined : values;
+  }
   const points = frame.floats(`${thing.name}/points`);
   if (colouring !== "strain" || !points || thing.kind === "collider" || thing.kind === "rigid") return undefined;
   if (thing.edges) return edgeStrains(thing.edges, thing.rest, points);

@@ -137,14 +137,14 @@ function choose(frame: TensorFile, isVisible: (object: number) => boolean): numb
   return chosen;
 }
 
-// The largest force of a frame (N).
-export function strongest(frame: TensorFile): number {
+// A force that one contact in ten exceeds in a frame (N): what arrows are measured by, since a few are far stronger.
+export function typicalForce(frame: TensorFile): number {
   const forces = frame.floats("contact/force");
-  let most = 0;
-  for (let i = 0; forces && i < forces.length; i += 3) {
-    most = Math.max(most, Math.hypot(forces[i]!, forces[i + 1]!, forces[i + 2]!));
-  }
-  return most;
+  if (!forces || forces.length === 0) return 0;
+  const sizes = new Float32Array(forces.length / 3);
+  for (let i = 0; i < sizes.length; i++) sizes[i] = Math.hypot(forces[3 * i]!, forces[3 * i + 1]!, forces[3 * i + 2]!);
+  const strong = sizes.filter((size) => size > 0).sort();
+  return strong[Math.floor(0.9 * strong.length)] ?? 0;
 }
 
 function linear(state: number): number[] {

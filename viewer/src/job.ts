@@ -14,10 +14,12 @@ export async function doJob(source: Source, index: Index, token: string): Promis
   const post = (what: string, body: BodyInit) => fetch(`job/${token}/${what}`, { method: "POST", body });
   try {
     await drawAll(source, index, post);
-    await post("done", "");
   } catch (error) {
-    await post("error", error instanceof Error ? error.message : String(error));
+    post("error", error instanceof Error ? error.message : String(error)).catch(() => {});
+    return;
   }
+  // The program ends when it hears this, perhaps without an answer.
+  post("done", "").catch(() => {});
 }
 
 async function drawAll(source: Source, index: Index, post: (what: string, body: BodyInit) => Promise<Response>): Promise<void> {
@@ -32,10 +34,10 @@ async function drawAll(source: Source, index: Index, post: (what: string, body: 
   const run = new Run(source, 0, index.runs[0]!.path);
   await run.look();
   if (!run.isOpen) throw new Error(run.status.message ?? "there is no run");
-  const stage = new Stage(find<HTMLCanvasElement>("canvas"), false, FINER);
+  const stage = new Stage(find<HTMLCanvasElement>("canvas"), { isSmooth: false, ratio: FINER, drawsItself: false });
   const pane = new Pane(run);
   stage.panes = [pane];
-  pane.frameBox([await run.load(run.nearestFrame(0)), await run.load(run.lastFrame)]);
+  pane.frameBox([await run.load(job.frames[0]!), await run.load(job.frames.at(-1)!)]);
   stage.frameScene(look.camera);
   // Colours and arrows have one range for all pictures, so each frame is read before the first is drawn.
   if (look.forces || ((look.colour === "speed" || look.colour === "strain") && look.range === 0)) {

@@ -16,7 +16,7 @@ import {
   type PerspectiveCamera,
 } from "three";
 import { colourOfThing, largest, measure, paint } from "./colour";
-import { Contacts, strongest } from "./contacts";
+import { Contacts, typicalForce } from "./contacts";
 import type { Look } from "./look";
 import { Rods } from "./rods";
 import type { Run, Thing } from "./run";
@@ -30,6 +30,8 @@ const HUGE = 3;
 const NEAR = 0.2;
 // Points of a thing that stand for all when a picture is framed.
 const SAMPLE = 3000;
+// Length of a usual arrow, as a part of half the size of the scene.
+const ARROW = 0.16;
 
 interface Drawn {
   thing: Thing;
@@ -46,12 +48,13 @@ export class Pane {
   frame = -1;
   file: TensorFile | undefined;
   private readonly drawn: Drawn[];
-  private readonly sun = new DirectionalLight(0xfff4e6, 2.4);
+  private readonly sun = new DirectionalLight(0xfff4e6, 2.5);
   private readonly marker = new Mesh(new SphereGeometry(1, 16, 12), new MeshBasicMaterial({ color: 0xff2d78, depthTest: false, transparent: true }));
   private readonly ground = new Mesh(new PlaneGeometry(1, 1), new ShadowMaterial({ opacity: 0.22 }));
   private grid: GridHelper | undefined;
   private hasFloor = false;
-  private strongest = 0;
+  // The force that is drawn as an arrow of usual length (N).
+  private force = 0;
   // Things that have the colours of objects now.
   private readonly isPlain: boolean[] = [];
   // The largest values that were seen by colouring, for ranges that do not flicker.
@@ -65,7 +68,7 @@ export class Pane {
       for (const part of [surface?.mesh, rods?.mesh]) if (part) this.scene.add(part);
       return { thing, surface, rods, colours: new Uint8Array((4 * thing.rest.length) / 3) };
     });
-    this.scene.add(new HemisphereLight(0xf4f7ff, 0x8a8377, 1.25), new AmbientLight(0xffffff, 0.25), this.sun, this.sun.target);
+    this.scene.add(new HemisphereLight(0xf4f7ff, 0x9a9388, 1.7), new AmbientLight(0xffffff, 0.35), this.sun, this.sun.target);
     this.scene.add(this.contacts.group, this.marker, this.ground);
     this.marker.visible = false;
     this.marker.renderOrder = 10;
@@ -108,8 +111,8 @@ export class Pane {
     camera.near = 0.5 * radius;
     camera.far = 9 * radius;
     camera.updateProjectionMatrix();
-    shadow.normalBias = 0.004 * radius;
-    shadow.bias = -0.0006;
+    // Not along normals: those of a sheet may point either way.
+    shadow.bias = -0.0012;
     const floor = this.box.min.z - 0.002 * radius;
     this.ground.scale.setScalar(30 * radius);
     this.ground.position.set(centre.x, centre.y, floor);
@@ -138,13 +141,12 @@ export class Pane {
       surface?.move(points);
       rods?.move(points, file.floats(`${thing.name}/directors`));
     }
-    this.strongest = Math.max(this.strongest, strongest(file));
     this.dress(look);
   }
 
   // Takes a frame into the ranges of colours and arrows without showing it.
   survey(file: TensorFile, look: Look): void {
-    this.strongest = Math.max(this.strongest, strongest(file));
+    if (look.forces) this.force = Math.max(this.force, typicalForce(file));
     if (look.colour !== "speed" && look.colour !== "strain") return;
     for (const { thing } of this.drawn) {
       const values = measure(thing, file, look.colour);
@@ -157,13 +159,14 @@ export class Pane {
     return look.colour === "speed" || look.colour === "strain" ? this.seen[look.colour] : 0;
   }
 
-  // The force of the longest arrow (N).
-  get strongestForce(): number {
-    return this.strongest;
+  // Length of arrows by force (m/N).
+  arrowScale(look: Look): number {
+    return this.force > 0 ? (ARROW * this.radius * look.arrows) / this.force : 0;
   }
 
-  // Colours, visibility and contacts of the frame that is shown. `range` is given where two panes share it.
-  dress(look: Look, range?: number): void {
+  // Colours, visibility and contacts of the frame that is shown. The range of colours and the scale of arrows are given
+  // where two panes share them.
+  dress(look: Look, range?: number, arrows?: number): void {
     const file = this.file;
     if (!file) return;
     if (range === undefined) this.survey(file, look);
@@ -182,10 +185,9 @@ export class Pane {
     }
     if (this.grid) this.grid.visible = look.grid && !this.hasFloor;
     this.ground.visible = look.grid && !this.hasFloor;
-    const radius = this.radius;
     const visible = (object: number) => !look.hidden.has(this.run.things[object]?.name ?? "");
     const contacts = { points: look.contacts || look.colour === "stick", normals: look.normals, forces: look.forces };
-    this.contacts.show(file, visible, contacts, 0.03 * radius, this.strongest > 0 ? (0.35 * radius * look.arrows) / this.strongest : 0);
+    this.contacts.show(file, visible, contacts, 0.03 * this.radius, arrows ?? this.arrowScale(look));
   }
 
   prepareToDraw(camera: PerspectiveCamera, pixel: number, share: number): void {

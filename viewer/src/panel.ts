@@ -170,8 +170,8 @@ function contactForces(file: TensorFile, object: number, vertex: number, three: 
   return [total, ...(rows.length > 1 ? rows.slice(0, 12) : rows)];
 }
 
-// The key to colours and arrows.
-export function legend(look: Look, range: number, force: number): Node[] {
+// The key to colours and to arrows, which are `arrows` long (m/N).
+export function legend(look: Look, range: number, arrows: number): Node[] {
   const parts: Node[] = [];
   if (look.colour === "speed" || look.colour === "strain") {
     const map = mapOf(look.colour);
@@ -195,6 +195,6 @@ export function legend(look: Look, range: number, force: number): Node[] {
     });
     parts.push(key);
   }
-  if (look.forces && force > 0) parts.push(make("div", {}, `longest arrow: ${brief(force)} N`));
+  if (look.forces && Number.isFinite(arrows)) parts.push(make("div", {}, `arrows: 1 cm for ${brief(Number((0.01 / arrows).toPrecision(3)))} N`));
   return parts;
 }

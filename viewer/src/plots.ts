@@ -99,10 +99,12 @@ class Drawn {
   private options(): uPlot.Options {
     const { chart, runs } = this;
     const axis = { font: "10px system-ui", stroke: "#5d6a78", ticks: { show: false }, grid: { stroke: "#eef1f4", width: 1 } };
+    const isFilled = chart.isStacked && runs === 1;
+    const bands = chart.series.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number], fill: `${COLOURS[(i + 1) % COLOURS.length]!}88` }));
     const lines = chart.series.flatMap((_, i) =>
       Array.from({ length: runs }, (_, run): uPlot.Series => {
         const colour = COLOURS[i % COLOURS.length]!;
-        const fill = chart.isStacked && runs === 1 ? { fill: `${colour}55` } : {};
+        const fill = isFilled && i === 0 ? { fill: `${colour}88` } : {};
         return { stroke: colour, width: 1.3, dash: run > 0 ? [4, 3] : [], points: { show: false }, spanGaps: runs > 1, ...fill };
       }),
     );
@@ -111,8 +113,12 @@ class Drawn {
       height: HEIGHT,
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
-      scales: { x: { time: false }, y: chart.isLogarithmic ? { distr: 3 } : {} },
+      scales: {
+        x: { time: false, range: (_, least, most) => (most > least ? [least, most] : [0, 1]) },
+        y: chart.isLogarithmic ? { distr: 3, range: (_, least, most) => decades(least, most) } : { range: (_, least, most) => room(least, most) },
+      },
       series: [{}, ...lines],
+      bands: isFilled ? bands : [],
       axes: [
         { ...axis, size: 18, values: (_, splits) => splits.map((x) => `${brief(x)} s`) },
         { ...axis, size: 52, values: (_, splits) => splits.map((y) => (y === null ? "" : brief(y))) },
@@ -154,6 +160,23 @@ class Drawn {
       cell.textContent = brief(valueAt(this.times[column] ?? [], this.raw[column] ?? [], time));
     });
   }
+}
+
+// Whole decades around values, at most 16 of them.
+export function decades(least: number | null, most: number | null): [number, number] {
+  if (!(most! > 0) || !(least! > 0)) return [1e-9, 1];
+  const top = Math.ceil(Math.log10(most!));
+  return [10 ** Math.max(top - 16, Math.min(top - 1, Math.floor(Math.log10(least!)))), 10 ** top];
+}
+
+// A little room around values. Those that differ in their last digits only are a level line, not noise of full height.
+export function room(least: number | null, most: number | null): [number, number] {
+  if (!Number.isFinite(least) || !Number.isFinite(most)) return [0, 1];
+  const size = Math.max(Math.abs(least!), Math.abs(most!));
+  if (size < 1e-300) return [0, 1];
+  const span = Math.max(most! - least!, 1e-6 * size);
+  const middle = (most! + least!) / 2;
+  return [Math.min(least!, middle - span / 2) - 0.06 * span, Math.max(most!, middle + span / 2) + 0.06 * span];
 }
 
 // The value of the last step that has ended by a time.

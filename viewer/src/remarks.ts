@@ -2,6 +2,9 @@
 
 import type { Run, Step } from "./run";
 
+// Errors above so many tolerances deserve a look: solvers stop close to the tolerance, on either side.
+const LARGE = 2;
+
 export interface Remark {
   frame: number;
   step: number;
@@ -33,6 +36,6 @@ function help(step: Step, tolerance: number): string | undefined {
   if (step.failsafe) words.push("the fail-safe changed the motion");
   if (step.halvings > 0) words.push("the step was halved");
   const error = step.contact_error_m ?? 0;
-  if (error > tolerance) words.push(`contact error ${error.toExponential(1)} m, above the tolerance of ${tolerance.toExponential(0)} m`);
+  if (error > LARGE * tolerance) words.push(`contact error ${error.toExponential(1)} m, with a tolerance of ${tolerance.toExponential(0)} m`);
   return words.length > 0 ? `step ${step.step}: ${words.join("; ")}` : undefined;
 }

@@ -18,7 +18,7 @@ import {
 import type { Thing } from "./run";
 import { tinted } from "./surface";
 
-const SIDES = 8;
+const SIDES = 12;
 // Places in a row of the textures, and in an instance of a strip and of a tube.
 const ROW = 2048;
 const STRIP_BLOCK = 2048;
@@ -64,10 +64,21 @@ vec3 rodPoint() {
 #endif
   vec3 w = cross(t, u);
   vec3 across = (u * position.x * rodRadius.x + w * position.y * rodRadius.y) * rodWiden;
-  bool isCap = position.z < -0.5 || position.z > 1.5;
-  rodNormal = isCap ? (isEnd ? t : -t) : normalize(u * position.x / rodRadius.x + w * position.y / rodRadius.y);
   rodTint = texelFetch(rodTints, texel(isEnd ? place + 1 : place), 0).rgb;
-  return here + across - t * (dot(across, between) / max(dot(t, between), 0.35));
+  vec3 outwards = u * position.x / rodRadius.x + w * position.y / rodRadius.y;
+  vec3 meeting = here + across - t * (dot(across, between) / max(dot(t, between), 0.35));
+  if (position.z < -0.5 || position.z > 1.5) {
+    // The ends of a rod are round, as they are for contact; within a rod a flat wall closes what corners leave open.
+    vec3 beyond = isEnd ? rodAt(place + 2).xyz : rodAt(place - 1).xyz;
+    vec3 away = isEnd ? t : -t;
+    float radius = 0.5 * (rodRadius.x + rodRadius.y);
+    float rise = isEnd ? position.z - 2.0 : -1.0 - position.z;
+    rodNormal = unit(outwards + away * rise / radius, away);
+    return beyond != here ? meeting : here + across + away * rise * radius * rodWiden;
+  }
+  // Round across the corner between two edges, too.
+  rodNormal = normalize(outwards - between * dot(outwards, between));
+  return meeting;
 }
 #else
 vec3 rodPoint() {
@@ -109,7 +120,8 @@ export class Rods {
 
   constructor(readonly thing: Thing) {
     [this.order, this.edgeOf] = arrange(chainsOf(thing.edges!));
-    const rows = Math.ceil((this.order.length + 2) / ROW);
+    // A row more than there are points: an instance may look beyond the last, and must find no rod there.
+    const rows = Math.ceil(this.order.length / ROW) + 1;
     const floats = () => new DataTexture(new Float32Array(4 * ROW * rows).fill(-1), ROW, rows, undefined, FloatType);
     this.points = floats();
     this.tints = new DataTexture(new Uint8Array(4 * ROW * rows), ROW, rows);
@@ -304,6 +316,8 @@ function blocks([corners, index, places]: Shape, count: number): InstancedBuffer
     for (let i = 0; i < index.length; i++) indices[index.length * copy + i] = index[i]! + each * copy;
   }
   geometry.setAttribute("position", new BufferAttribute(positions, 3));
+  // Without normals three.js would shade flat; the shader makes its own.
+  geometry.setAttribute("normal", new BufferAttribute(new Int8Array(3 * each * count), 3, true));
   geometry.setAttribute("rodPlace", new BufferAttribute(rodPlaces, 1));
   geometry.setIndex(new BufferAttribute(indices, 1));
   return geometry;
@@ -312,22 +326,31 @@ function blocks([corners, index, places]: Shape, count: number): InstancedBuffer
 // Corners, triangles, and the place of each corner.
 type Shape = [number[], number[], number[]];
 
-// Corners have their place across, and along: 0 and 1 for the side of the tube, -1 and 2 for the caps that close it.
+// Corners have their place across, and along: 0 and 1 for the side of the tube, -1 and beyond for the round end at its
+// begin, 2 and beyond for that at its end.
 function tubeShape(): Shape {
   const [corners, index]: [number[], number[]] = [[], []];
-  const around = (side: number) => (2 * Math.PI * side) / SIDES;
-  for (let side = 0; side <= SIDES; side++) {
-    for (const end of [0, 1]) corners.push(Math.cos(around(side)), Math.sin(around(side)), end);
-    if (side === SIDES) break;
-    const a = 2 * side;
-    index.push(a, a + 2, a + 1, a + 1, a + 2, a + 3);
-  }
-  for (const end of [-1, 2]) {
-    const first = corners.length / 3;
-    for (let side = 0; side < SIDES; side++) {
-      corners.push(Math.cos(around(side)), Math.sin(around(side)), end);
-      if (side >= 2) index.push(first, ...(end > 0 ? [first + side - 1, first + side] : [first + side, first + side - 1]));
+  const ring = (radius: number, along: number, count: number) => {
+    for (let side = 0; side < count; side++) {
+      const angle = (2 * Math.PI * side) / SIDES;
+      corners.push(radius * Math.cos(angle), radius * Math.sin(angle), along);
     }
+    return corners.length / 3 - count;
+  };
+  // Triangles between two rings, outwards if the second lies further along.
+  const join = (a: number, b: number, isTurned: boolean) => {
+    for (let side = 0; side < SIDES; side++) {
+      const next = (side + 1) % SIDES;
+      const quad = [a + side, a + next, b + side, b + side, a + next, b + next];
+      index.push(...(isTurned ? quad.reverse() : quad));
+    }
+  };
+  join(ring(1, 0, SIDES), ring(1, 1, SIDES), false);
+  for (const isEnd of [false, true]) {
+    const along = (rise: number) => (isEnd ? 2 + rise : -1 - rise);
+    const rings = [0, Math.PI / 4, Math.PI / 2].map((angle) => ring(Math.cos(angle), along(Math.sin(angle)), SIDES));
+    join(rings[0]!, rings[1]!, !isEnd);
+    join(rings[1]!, rings[2]!, !isEnd);
   }
   return [corners, index, corners.filter((_, i) => i % 3 === 0).map(() => 0)];
 }

@@ -20,6 +20,8 @@ export interface Index {
   version: string;
   runs: { path: string }[];
   job: Job | null;
+  // How to look at a page that was exported.
+  look?: string | null;
 }
 
 export interface Source {
@@ -75,10 +77,10 @@ interface EmbeddedRun {
 
 class EmbeddedSource implements Source {
   readonly isLive = false;
-  private readonly data: { version: string; runs: EmbeddedRun[] };
+  private readonly data: { version: string; runs: EmbeddedRun[]; look: string | null };
 
   constructor(text: string) {
-    this.data = JSON.parse(text) as { version: string; runs: EmbeddedRun[] };
+    this.data = JSON.parse(text) as typeof this.data;
   }
 
   async index(): Promise<Index> {

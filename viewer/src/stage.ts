@@ -21,6 +21,14 @@ const SHADOWS_EVERY = 400;
 // Below this many edges all rods are drawn always.
 const MANY_EDGES = 30_000;
 
+interface Drawing {
+  isSmooth: boolean;
+  // Pixels of the picture for one of the page, along a side.
+  ratio: number;
+  // Whether it draws whenever something has changed, or only when told to.
+  drawsItself: boolean;
+}
+
 export class Stage {
   readonly camera = new PerspectiveCamera(FIELD_OF_VIEW, 1, 0.01, 100);
   readonly controls: OrbitControls;
@@ -48,11 +56,9 @@ export class Stage {
   private costs: number[] = [];
   private intervals: number[] = [];
 
-  // `ratio` are the pixels of the picture for one of the page, along a side.
   constructor(
     readonly canvas: HTMLCanvasElement,
-    isSmooth: boolean,
-    ratio: number,
+    { isSmooth, ratio, drawsItself }: Drawing,
   ) {
     this.ratio = ratio;
     this.renderer = new WebGLRenderer({ canvas, antialias: isSmooth, powerPreference: "high-performance" });
@@ -76,7 +82,7 @@ export class Stage {
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement!);
     canvas.addEventListener("webglcontextrestored", () => this.redraw(true));
     this.resize();
-    requestAnimationFrame((now) => this.tick(now));
+    if (drawsItself) requestAnimationFrame((now) => this.tick(now));
   }
 
   // Something changed: draw again; `shadows` if what casts them moved.
@@ -288,7 +294,9 @@ export class Stage {
   dress(look: Look): void {
     for (const pane of this.panes) if (pane.file) pane.survey(pane.file, look);
     const range = Math.max(0, ...this.panes.map((pane) => pane.range(look)));
-    for (const pane of this.panes) pane.dress(look, range);
+    const scales = this.panes.map((pane) => pane.arrowScale(look)).filter((scale) => scale > 0);
+    const arrows = scales.length > 0 ? Math.min(...scales) : 0;
+    for (const pane of this.panes) pane.dress(look, range, arrows);
     if (look.shadows !== this.hasShadows) this.shadows = look.shadows;
     this.redraw(true);
   }

@@ -6,8 +6,11 @@ import type { Thing } from "./run";
 // Edges that are sharper than this at the start are drawn sharp.
 const CREASE = Math.cos((35 * Math.PI) / 180);
 
-// Lets a material take the colours of vertices as the screen knows them, and shows the back of a sheet darker.
-export function tinted(material: Material, vertex = ""): void {
+// The back of a sheet is darker.
+const BACK = 0.82;
+
+// Lets a material take the colours of vertices as the screen knows them; `back` is how bright they are from behind.
+export function tinted(material: Material, vertex = "", back = 1): void {
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
       .replace("#include <common>", `#include <common>\n${vertex === "" ? "attribute vec4 tint;" : ""}\nvarying vec3 vTint;\n${vertex}`)
@@ -16,7 +19,7 @@ export function tinted(material: Material, vertex = ""): void {
       .replace("#include <common>", "#include <common>\nvarying vec3 vTint;")
       .replace(
         "#include <color_fragment>",
-        "diffuseColor.rgb *= pow(vTint, vec3(2.2));\nif (!gl_FrontFacing) diffuseColor.rgb *= 0.72;",
+        `diffuseColor.rgb *= pow(vTint, vec3(2.2));\nif (!gl_FrontFacing) diffuseColor.rgb *= ${back.toFixed(2)};`,
       );
   };
 }
@@ -42,7 +45,8 @@ export class Surface {
     geometry.setAttribute("position", this.positions);
     geometry.setAttribute("normal", this.normals);
     geometry.setAttribute("tint", this.tints);
-    tinted(this.material);
+    tinted(this.material, "", thing.kind === "shell" ? BACK : 1);
+    this.material.customProgramCacheKey = () => `surface ${thing.kind === "shell"}`;
     this.mesh = new Mesh(geometry, this.material);
     this.mesh.frustumCulled = false;
     this.mesh.castShadow = this.mesh.receiveShadow = true;

@@ -28,7 +28,7 @@ export class Timeline {
       for (const frame of run.loadedFrames) bar(Math.max(0, frame - 0.5), Math.min(run.lastFrame, frame + 0.5), "#8fb2d6");
       for (const isViolation of [false, true]) {
         context.fillStyle = isViolation ? "#c62828" : "#e09a2b";
-        for (const remark of remarks[i]!) {
+        for (const remark of remarks[i] ?? []) {
           if (remark.isViolation === isViolation) context.fillRect(x(remark.frame, i) - 1, isViolation ? 0 : 4, 2, isViolation ? height : height - 8);
         }
       }

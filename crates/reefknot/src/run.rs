@@ -355,6 +355,7 @@ fn manifest(
         "steps_per_frame": model.clock.steps_per_frame,
         "frames": model.clock.frames,
         "start_frame": scene.tables.time.start_frame,
+        "tolerance_m": model.method.tolerance.0,
         "objects": model.objects.iter().map(|object| &object.name).collect::<Vec<_>>(),
         "kinds": model.objects.iter().map(|object| object.kind.word()).collect::<Vec<_>>(),
         "inputs": model.inputs.iter().map(|input| (&input.name, input.fingerprint())).collect::<BTreeMap<_, _>>(),

@@ -96,7 +96,7 @@ fn kill_after_a_checkpoint(place: &Place, run: &[&str], frame: &str) -> usize {
 #[test]
 fn a_run_killed_amid_a_thousand_contacts_ends_as_if_nothing_had_happened() {
     let place = Place::new();
-    // A cloth whose corners are lifted from the ground: nearly every vertex that still lies there is pushed.
+    // A cloth whose side is lifted from the ground: nearly every vertex that still lies there is pushed.
     let scene = [
         "run",
         "drag",

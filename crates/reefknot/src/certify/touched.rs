@@ -6,7 +6,7 @@ use crate::collide::certify::{Kind, Offence, certify, certify_shape};
 use crate::collide::convex::closest;
 use crate::collide::features::Primitive;
 use crate::collide::pair::Feature;
-use crate::detect::{Detection, GUARD, Standing, points_of};
+use crate::detect::{Detection, GUARD, Standing, Touching, points_of};
 use crate::energy::linearize::Problem;
 use crate::integrate::{Scratch, Taken, Touches};
 use crate::model::touch::Touch;
@@ -33,6 +33,8 @@ pub struct ContactRecord {
     pub id: u64,
     /// The two objects, by index.
     pub objects: [usize; 2],
+    /// The vertex of each that has most to do with it; none for balls and for colliders with a formula.
+    pub vertices: [Option<u32>; 2],
     /// Where it is (m), at the end of the step.
     pub point: DVec3,
     /// Unit normal from the second to the first.
@@ -129,12 +131,23 @@ fn record(
     ContactRecord {
         id: contact.id,
         objects: posed.objects,
+        vertices: [1.0, -1.0].map(|side| main_vertex(detection, touching, side)),
         point: place - contact.normal * way,
         normal: contact.normal,
         force: impulse / h,
         gap,
         state,
     }
+}
+
+/// The vertex with the largest weight of a side, which is 1 for the first and −1 for the second.
+fn main_vertex(detection: &Detection<'_>, touching: &Touching, side: f64) -> Option<u32> {
+    let touch = &detection.touch;
+    let points = touching.points.iter().zip(touching.weights);
+    let of_side = points.filter(|(_, weight)| side * weight > 0.0);
+    let (point, _) = of_side.max_by(|(_, a), (_, b)| (side * a).total_cmp(&(side * b)))?;
+    let is_ball = touch.core[*point as usize] > 0.0;
+    (!is_ball).then(|| touch.places[*point as usize].1)
 }
 
 /// How many pairs the independent test finds that met, or ended closer than the guard; and the first of them.

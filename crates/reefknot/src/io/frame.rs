@@ -20,6 +20,10 @@ pub fn topology_file(model: &Model) -> TensorFile {
             &[mesh.points.len(), 3],
             flat(&mesh.points),
         );
+        if let Some(rest) = rest_points(object) {
+            let shape = [mesh.points.len(), 3];
+            file.put_f64(&format!("{name}/rest_points"), &shape, rest);
+        }
         put_elements(&mut file, name, "triangles", &mesh.triangles);
         put_elements(&mut file, name, "tetrahedra", &mesh.tetrahedra);
         match &object.kind {
@@ -33,6 +37,18 @@ pub fn topology_file(model: &Model) -> TensorFile {
         }
     }
     file
+}
+
+/// Points at which no length is stretched, if they are not those of the start.
+fn rest_points(object: &Object) -> Option<Vec<f64>> {
+    match (&object.kind, &object.rest) {
+        (Kind::Rods(rods), _) if rods.start_stretch != 1.0 => {
+            let points = flat(&object.mesh.points).into_iter();
+            Some(points.map(|x| x / rods.start_stretch).collect())
+        }
+        (_, Some(rest)) => Some(flat(rest).repeat(object.copies)),
+        _ => None,
+    }
 }
 
 /// A lattice and how the surface hangs on it. The weights are those of the first copy.
@@ -138,6 +154,9 @@ fn put_contacts(file: &mut TensorFile, contacts: &[ContactRecord]) {
     let objects = contacts.iter().flat_map(|it| it.objects);
     let objects = objects.map(|object| object as i32).collect();
     file.put_i32("contact/objects", &[count, 2], objects);
+    let vertices = contacts.iter().flat_map(|it| it.vertices);
+    let vertices = vertices.map(|vertex| vertex.map_or(-1, |vertex| vertex as i32));
+    file.put_i32("contact/vertices", &[count, 2], vertices.collect());
     let states = contacts.iter().map(|it| it.state as u8).collect();
     file.put_u8("contact/state", &[count], states);
 }
@@ -209,6 +228,31 @@ mod tests {
     }
 
     #[test]
+    fn rest_points_are_stored_where_the_start_is_stretched() {
+        let text = r#"
+            time = { duration = "1 s" }
+            material.rubber = { young = "1 MPa", density = 1000 }
+            [object.band]
+            kind = "rod"
+            length = "0.3 m"
+            vertices = 4
+            radius = "1 mm"
+            material = "rubber"
+            start_stretch = 1.5
+        "#;
+        let request = SceneRequest {
+            text: text.to_owned(),
+            ..SceneRequest::default()
+        };
+        let stretched = Model::build(&Scene::read(&request).unwrap()).unwrap();
+        let file = topology_file(&stretched);
+        let rest = vectors(&file, "band/rest_points");
+        assert!((rest[0].distance(rest[3]) - 0.2).abs() < 1e-12);
+        let at_rest = topology_file(&model());
+        assert!(!at_rest.names().any(|name| name.ends_with("rest_points")));
+    }
+
+    #[test]
     fn the_start_has_no_contacts_and_objects_without_forces() {
         let model = model();
         let file = frame_file(&model, &model.start, None);
@@ -237,6 +281,7 @@ mod tests {
         );
         let gaps = file.f64("contact/gap").unwrap().1;
         let objects = file.i32("contact/objects").unwrap().1;
+        let vertices = file.i32("contact/vertices").unwrap().1;
         let states = file.u8("contact/state").unwrap().1;
         assert_eq!(points.len(), step.contacts.len());
         assert!(points.len() > 18, "both sheets touch: {}", points.len());
@@ -245,6 +290,15 @@ mod tests {
             assert_eq!(gaps[at], contact.gap);
             assert_eq!(objects[2 * at] as usize, contact.objects[0]);
             assert_eq!(states[at] == 0, contact.state == ContactState::Open);
+        }
+        // The floor has a formula; of a triangle with legs of 10 cm and 5 cm a corner is within two thirds of the longest edge.
+        for (side, vertex) in vertices.iter().enumerate() {
+            let object = objects[side] as usize;
+            assert_eq!(*vertex < 0, object == 2);
+            if *vertex >= 0 {
+                let corner = model.points(object, &step.to)[*vertex as usize];
+                assert!(corner.distance(points[side / 2]) < 0.075, "{corner}");
+            }
         }
         // Contacts give each sheet of 20 g what gravity does not. An error of 1 um in 10 ms is 0.2 mN.
         let sums = vectors(&file, "object/force");

@@ -385,6 +385,7 @@ mod tests {
         ContactRecord {
             id: 0,
             objects,
+            vertices: [None; 2],
             point: DVec3::ZERO,
             normal: DVec3::Z,
             force: DVec3::from_array(force),

@@ -239,6 +239,15 @@ mod tests {
         }
     }
 
+    /// It was held at all four corners, and hung above the ground.
+    #[test]
+    fn a_cloth_that_is_dragged_lies_on_the_ground() {
+        let dragged = run("drag", &["time.duration=\"1.2 s\""]);
+        let positions = &dragged.state.positions;
+        let lying = positions.iter().filter(|point| point.z < 4e-3).count();
+        assert!(2 * lying > positions.len(), "{lying} vertices");
+    }
+
     #[test]
     fn shipped_scenes_start_at_their_full_size() {
         for (name, _) in SCENES {
