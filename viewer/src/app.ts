@@ -105,6 +105,7 @@ export class App {
       pane.show(first, files[0]!, this.look);
       this.stage.dress(this.look);
       this.stage.frameScene(this.look.camera);
+      this.stage.keepMoving();
     }
     if (run.status.state === "running") this.isFollowing = true;
     this.panel.show(this.openRuns);
@@ -340,7 +341,7 @@ export class App {
 
   private countPictures(): void {
     document.body.dataset["drawn"] = String(Number(document.body.dataset["drawn"] ?? 0) + 1);
-    if (this.stage!.panes.length > 0 && !document.body.dataset["ready"]) document.body.dataset["ready"] = performance.now().toFixed(0);
+    if (!document.body.dataset["ready"]) document.body.dataset["ready"] = performance.now().toFixed(0);
     const { costs, intervals } = this.stage!.pictures;
     if (costs.length < 3) return;
     const mean = (times: readonly number[]) => times.slice(-30).reduce((sum, time) => sum + time, 0) / Math.min(30, times.length);

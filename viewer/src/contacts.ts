@@ -35,7 +35,7 @@ export interface ContactLook {
 
 export class Contacts {
   readonly group = new Group();
-  private readonly points = new Points(new BufferGeometry(), material(PointsMaterial, { size: 7, sizeAttenuation: false, vertexColors: true }));
+  private readonly points = new Points(new BufferGeometry(), material(PointsMaterial, { size: 6, sizeAttenuation: false, vertexColors: true }));
   private readonly normals = new LineSegments(new BufferGeometry(), material(LineBasicMaterial, { vertexColors: true }));
   private arrows: InstancedMesh;
   private readonly arrow = arrowShape();

@@ -7,8 +7,9 @@ import { Run } from "./run";
 import type { Index, Source } from "./source";
 import { Stage, abilityToDraw } from "./stage";
 
-// Pictures are drawn this much larger and then made smaller, so that a hair is not a row of dots.
+// Pictures are drawn this much larger and then made smaller, so that a hair is not a row of dots; very large ones are not.
 const FINER = 2;
+const LARGEST = 8192;
 
 export async function doJob(source: Source, index: Index, token: string): Promise<void> {
   const post = (what: string, body: BodyInit) => fetch(`job/${token}/${what}`, { method: "POST", body });
@@ -34,7 +35,8 @@ async function drawAll(source: Source, index: Index, post: (what: string, body: 
   const run = new Run(source, 0, index.runs[0]!.path);
   await run.look();
   if (!run.isOpen) throw new Error(run.status.message ?? "there is no run");
-  const stage = new Stage(find<HTMLCanvasElement>("canvas"), { isSmooth: false, ratio: FINER, drawsItself: false });
+  const ratio = FINER * Math.max(job.width, job.height) <= LARGEST ? FINER : 1;
+  const stage = new Stage(find<HTMLCanvasElement>("canvas"), { isSmooth: false, ratio, drawsItself: false });
   const pane = new Pane(run);
   stage.panes = [pane];
   pane.frameBox([await run.load(job.frames[0]!), await run.load(job.frames.at(-1)!)]);

@@ -31,7 +31,7 @@ const NEAR = 0.2;
 // Points of a thing that stand for all when a picture is framed.
 const SAMPLE = 3000;
 // Length of a usual arrow, as a part of half the size of the scene.
-const ARROW = 0.16;
+const ARROW = 0.08;
 
 interface Drawn {
   thing: Thing;

@@ -1,6 +1,6 @@
 // Draws rods: as tubes, or as strips that face the eye where tubes would be a pixel thin. The points of all rods are one
-// texture, and what is drawn are instances of one mesh of many segments that looks its points up there: an instance
-// for each edge costs several times more, in graphics processors and without them.
+// texture, and what is drawn are instances of one mesh of many segments that looks its points up there. So a frame
+// sends each point once, and neighbouring segments of a strip share their corners.
 
 import {
   BufferAttribute,

@@ -14,6 +14,7 @@ const MARGIN = 0.88;
 const SLOW = 28;
 const FAST = 18;
 const LEAST_SHARE = 0.01;
+const FIRST_SHARE = 0.05;
 const LEAST_FINENESS = 0.4;
 const STILL_AFTER = 250;
 // Where drawing is slow, shadows follow what moves only so often (ms).
@@ -61,6 +62,8 @@ export class Stage {
     { isSmooth, ratio, drawsItself }: Drawing,
   ) {
     this.ratio = ratio;
+    // Edges are smooth where there is a graphics processor; where there is none, the first picture should be soon there.
+    if (!isSmooth) this.movingShare = FIRST_SHARE;
     this.renderer = new WebGLRenderer({ canvas, antialias: isSmooth, powerPreference: "high-performance" });
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.toneMappingExposure = 1.1;
@@ -160,6 +163,10 @@ export class Stage {
     const isMoving = now - this.lastMove < STILL_AFTER + Math.min(1500, this.costOfAll / 2);
     this.setDetail(isMoving && this.edges > MANY_EDGES ? this.movingShare : 1, isMoving ? this.movingFineness : 1);
     if (!this.isDirty) return;
+    if (this.panes.length === 0) {
+      this.draw();
+      return;
+    }
     const began = performance.now();
     if (began - this.lastPicture < 1000) keepRecent(this.intervals, began - this.lastPicture);
     this.lastPicture = began;

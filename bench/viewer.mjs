@@ -1,0 +1,76 @@
+// How soon the viewer shows a run, and how fast it plays it: prints JSON.
+// Usage: node bench/viewer.mjs REEFKNOT RUN     after `npm ci` in viewer/; the browser is $CHROMIUM or chromium
+// Times are those of this machine with whatever draws in it; `renderer` says what that is.
+
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+
+const { chromium } = createRequire(new URL("../viewer/package.json", import.meta.url))("@playwright/test");
+const [program, run] = process.argv.slice(2);
+const PLAYS = 8000;
+
+const flags = "--no-sandbox --enable-unsafe-swiftshader --ignore-gpu-blocklist --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: flags.split(" ") });
+const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+
+const began = performance.now();
+const view = spawn(program, ["view", run, "--no-open"]);
+const address = await new Promise((resolve) => {
+  view.stdout.on("data", (text) => {
+    const found = /http:\S+/.exec(String(text));
+    if (found) resolve(found[0]);
+  });
+});
+const served = performance.now();
+await page.goto(address);
+const isDrawn = () => globalThis.reefknot?.stage.pictures.costs.length >= 1;
+await page.waitForFunction(isDrawn, { timeout: 120_000, polling: 10 });
+const drawn = performance.now();
+const isWhole = () => globalThis.reefknot.stage.costOfAll > 0;
+await page.waitForFunction(isWhole, { timeout: 120_000, polling: 10 });
+const whole = performance.now();
+
+// Every frame is loaded once before it is measured, as after the first time through.
+const measure = async (speed) => {
+  await page.evaluate((value) => {
+    document.getElementById("loop").checked = true;
+    const select = document.getElementById("speed");
+    select.value = String(value);
+    select.dispatchEvent(new Event("change"));
+    globalThis.reefknot.play();
+  }, speed);
+  await page.waitForTimeout(PLAYS);
+  await page.evaluate(() => globalThis.reefknot.stage.forgetTimes());
+  await page.waitForTimeout(PLAYS);
+  return page.evaluate(() => {
+    const { stage } = globalThis.reefknot;
+    const summary = (times) => {
+      const sorted = [...times].sort((a, b) => a - b);
+      const mean = sorted.reduce((sum, time) => sum + time, 0) / sorted.length;
+      return { mean, median: sorted[sorted.length >> 1], worst_of_20: sorted[Math.floor(0.95 * sorted.length)], pictures: sorted.length };
+    };
+    const { costs, intervals } = stage.pictures;
+    globalThis.reefknot.pause();
+    return { cost_ms: summary(costs), interval_ms: summary(intervals), rods_drawn: stage.share };
+  });
+};
+const facts = await page.evaluate(() => {
+  const gl = globalThis.reefknot.stage.renderer.getContext();
+  const names = gl.getExtension("WEBGL_debug_renderer_info");
+  const things = globalThis.reefknot.runs[0].things;
+  return { renderer: gl.getParameter(names.UNMASKED_RENDERER_WEBGL), edges: things.reduce((sum, thing) => sum + (thing.edges?.length ?? 0) / 2, 0) };
+});
+const costOfAll = await page.evaluate(() => globalThis.reefknot.stage.costOfAll);
+const result = {
+  run,
+  ...facts,
+  address_ms: served - began,
+  first_picture_ms: drawn - began,
+  whole_picture_ms: whole - began,
+  cost_of_a_whole_picture_ms: costOfAll,
+  playing: await measure(1),
+  playing_twice_as_fast: await measure(2),
+};
+console.log(JSON.stringify(result, (_, value) => (typeof value === "number" ? Number(value.toPrecision(4)) : value), 2));
+await browser.close();
+view.kill();
