@@ -8,7 +8,7 @@ import { Panel, legend } from "./panel";
 import { pick, type Picked } from "./pick";
 import { Plots } from "./plots";
 import { remarksOf, type Remark } from "./remarks";
-import { Run } from "./run";
+import { Run, type Thing } from "./run";
 import type { Index, Source } from "./source";
 import { Stage, type abilityToDraw } from "./stage";
 import { Timeline } from "./timeline";
@@ -34,6 +34,10 @@ export class App {
   private lastTick = 0;
   private panes: (Pane | undefined)[];
   private pumps: boolean[];
+  // What each run consisted of when it was opened: another run may take its folder.
+  private readonly opened: Thing[][] = [];
+  // What could not be shown, until something else is.
+  private complaint = "";
   private remarks: Remark[][] = [];
   private picked: { run: number; place: Picked } | undefined;
   // What the page was asked to show.
@@ -81,7 +85,7 @@ export class App {
     try {
       const wasAtEnd = this.position >= this.last;
       const changes = await Promise.all(this.runs.map((run) => run.look()));
-      for (const [i, run] of this.runs.entries()) if (run.isOpen && this.panes[i]?.run.things !== run.things) await this.open(i);
+      for (const [i, run] of this.runs.entries()) if (run.isOpen && this.opened[i] !== run.things) await this.open(i);
       if (changes.some(Boolean)) this.refresh(wasAtEnd);
     } catch (error) {
       this.say(error instanceof Error ? error.message : String(error));
@@ -94,6 +98,7 @@ export class App {
   // Builds what is drawn of a run that has just become known, and shows its first frame.
   private async open(number: number): Promise<void> {
     const run = this.runs[number]!;
+    this.opened[number] = run.things;
     const first = run.nearestFrame(0);
     const files = await Promise.all([...new Set([first, run.lastFrame])].map((frame) => run.load(frame)));
     if (this.stage) {
@@ -210,6 +215,8 @@ export class App {
         const file = run.loaded(wanted) ?? (await run.load(wanted));
         if (this.frameOf(run) !== wanted || this.panes[number] !== pane || !pane) continue;
         pane.show(wanted, file, this.look);
+        if (this.complaint !== "") this.showState();
+        this.complaint = "";
         // What two panes share may have changed with one.
         if (this.panes.length > 1) this.stage?.dress(this.look);
         this.stage?.redraw(true);
@@ -217,7 +224,8 @@ export class App {
       }
     } catch (error) {
       this.pause();
-      this.say(error instanceof Error ? error.message : String(error));
+      this.complaint = error instanceof Error ? error.message : String(error);
+      this.say(this.complaint);
     } finally {
       this.pumps[number] = false;
     }
@@ -232,6 +240,9 @@ export class App {
     this.scrub.max = String(Math.max(1, ...this.openRuns.map((run) => Math.round(run.manifest.frames * this.scale(run)))));
     this.scrub.value = String(this.position);
     const time = this.position / this.rate;
+    const missing = this.openRuns.filter((run) => run.lastFrame > 0 && this.frameOf(run) !== Math.min(run.lastFrame, Math.round(this.position / this.scale(run))));
+    find("clock").classList.toggle("missing", missing.length > 0);
+    find("clock").title = missing.map((run) => `${run.path} has no such frame: ${this.frameOf(run)} is shown`).join("\n");
     find("clock").textContent = `frame ${this.position} of ${this.scrub.max} · ${time.toFixed(3)} s`;
     this.timeline.draw(this.openRuns, this.remarks, this.openRuns.map((other) => this.scale(other)), Number(this.scrub.max));
     this.plots.showTime(time);

@@ -30,8 +30,10 @@ export function brief(value: number | null | undefined): string {
 
 // Seconds as a person reads them.
 export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  const minutes = Math.round(seconds / 60);
   if (seconds < 1) return "less than 1 s";
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
-  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

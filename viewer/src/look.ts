@@ -31,7 +31,7 @@ export function readLook(text: string): Look {
   const colour = values.get("colour") ?? values.get("color") ?? "object";
   const camera = values.get("camera")?.split(",").map(Number);
   return {
-    colour: colour in COLOURINGS ? (colour as Colouring) : "object",
+    colour: Object.hasOwn(COLOURINGS, colour) ? (colour as Colouring) : "object",
     range: positive("range", 0),
     contacts: isOn("contacts"),
     normals: isOn("normals"),
@@ -51,7 +51,7 @@ export function unknownWords(text: string): string[] {
   const values = new URLSearchParams(text);
   const words = [...values.keys()].filter((name) => !known.includes(name));
   const colour = values.get("colour") ?? values.get("color");
-  if (colour !== null && !(colour in COLOURINGS)) words.push(`colour=${colour}`);
+  if (colour !== null && !Object.hasOwn(COLOURINGS, colour)) words.push(`colour=${colour}`);
   return words;
 }
 

@@ -107,8 +107,10 @@ export class Stage {
     this.redraw();
   }
 
-  private get paneWidth(): number {
-    return this.renderer.domElement.width / Math.max(1, this.panes.length);
+  // Width by height of a pane, by the page: pixels are rounded.
+  private get aspect(): number {
+    const { clientWidth, clientHeight } = this.canvas.parentElement!;
+    return Math.max(1, clientWidth) / Math.max(1, this.panes.length) / Math.max(1, clientHeight);
   }
 
   // Turns the camera to the whole scene, from where it is or from the front.
@@ -131,7 +133,7 @@ export class Stage {
   private fit(points: Vector3[], direction: Vector3): void {
     const right = new Vector3().crossVectors(this.camera.up, direction).normalize();
     const up = new Vector3().crossVectors(direction, right);
-    const aspect = this.paneWidth / this.renderer.domElement.height;
+    const { aspect } = this;
     const tangent = Math.tan((FIELD_OF_VIEW * Math.PI) / 360) * MARGIN;
     // A point is within the picture if |x − X| ≤ tangent · (Z − z): with the largest of x + tangent · z on each side
     // that gives the middle X, and the distance Z.
@@ -247,7 +249,7 @@ export class Stage {
     const { width, height } = this.renderer.domElement;
     const count = Math.max(1, this.panes.length);
     const ratio = this.renderer.getPixelRatio();
-    this.camera.aspect = width / count / height;
+    this.camera.aspect = this.aspect;
     this.setDepth();
     this.camera.updateProjectionMatrix();
     this.camera.updateMatrixWorld();

@@ -106,7 +106,9 @@ pub(crate) fn thread_pool(threads: Option<u64>) -> Result<rayon::ThreadPool, Fai
 /// Reads a scene from a file, or one of the shipped ones.
 pub(crate) fn load_scene(name: &str, quick: bool, sets: Vec<String>) -> Result<Scene, Failure> {
     let path = Path::new(name);
-    let request = if path.is_file() || name.ends_with(".toml") {
+    // A file that happens to have the name of a shipped scene, such as this program, is another thing.
+    let is_file = path.is_file() && shipped::find(name).is_err();
+    let request = if is_file || name.ends_with(".toml") {
         let text = std::fs::read(path)
             .map_err(|error| Failure::refused(format!("cannot read {name}: {error}")))?;
         let text = String::from_utf8(text)

@@ -25,6 +25,14 @@ fn a_printed_scene_runs_from_a_file() {
     assert!(place.path("runs/mine/manifest.json").is_file());
 }
 
+/// The program itself, in the folder that it was built in, was taken for a scene.
+#[test]
+fn a_file_with_the_name_of_a_shipped_scene_does_not_stand_in_its_way() {
+    let place = Place::new();
+    fs::write(place.path("flag"), [0xff, 0xfe, 0]).unwrap();
+    place.expect(0, &["check", "flag"], &["--quick"]);
+}
+
 #[test]
 fn the_schema_has_every_table_of_every_shipped_scene() {
     let place = Place::new();

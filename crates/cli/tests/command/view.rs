@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::path::Path;
 use std::time::Duration;
 
 use reefknot::io::folder::RunFolder;
@@ -470,4 +471,19 @@ fn a_run_that_is_refused_does_not_wait_for_those_who_look() {
     let place = place_with_run();
     let ran = place.expect(2, &TINY, &["--out", "a", "--view"]);
     ran.says("a holds a run already");
+}
+
+#[test]
+fn the_gallery_shows_every_shipped_scene() {
+    let gallery = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery");
+    let page = fs::read_to_string(gallery.join("README.md")).unwrap();
+    let scenes = Place::new().call(&["scenes"]).stdout;
+    let names = scenes.lines().filter_map(|line| line.split(' ').next());
+    let mut shown = 0;
+    for name in names.filter(|name| !name.contains('/')) {
+        assert!(page.contains(&format!("({name}.png)")), "{name}");
+        assert!(gallery.join(format!("{name}.png")).is_file(), "{name}");
+        shown += 1;
+    }
+    assert!(shown >= 17, "{shown}");
 }
