@@ -15,7 +15,7 @@ const SLOW = 28;
 const FAST = 18;
 const LEAST_SHARE = 0.01;
 const FIRST_SHARE = 0.05;
-const LEAST_FINENESS = 0.4;
+const LEAST_FINENESS = 0.3;
 const STILL_AFTER = 250;
 // Where drawing is slow, shadows follow what moves only so often (ms).
 const SHADOWS_EVERY = 400;
