@@ -36,6 +36,8 @@ export class App {
   private pumps: boolean[];
   // What each run consisted of when it was opened: another run may take its folder.
   private readonly opened: Thing[][] = [];
+  // Whether the last look at the runs failed.
+  private isCutOff = false;
   // What could not be shown, until something else is.
   private complaint = "";
   private remarks: Remark[][] = [];
@@ -86,8 +88,10 @@ export class App {
       const wasAtEnd = this.position >= this.last;
       const changes = await Promise.all(this.runs.map((run) => run.look()));
       for (const [i, run] of this.runs.entries()) if (run.isOpen && this.opened[i] !== run.things) await this.open(i);
-      if (changes.some(Boolean)) this.refresh(wasAtEnd);
+      if (changes.some(Boolean) || this.isCutOff) this.refresh(wasAtEnd);
+      this.isCutOff = false;
     } catch (error) {
+      this.isCutOff = true;
       this.say(error instanceof Error ? error.message : String(error));
     }
     if (!this.source.isLive) return;
@@ -99,15 +103,18 @@ export class App {
   private async open(number: number): Promise<void> {
     const run = this.runs[number]!;
     this.opened[number] = run.things;
-    const first = run.nearestFrame(0);
-    const files = await Promise.all([...new Set([first, run.lastFrame])].map((frame) => run.load(frame)));
-    if (this.stage) {
+    const frames = [...new Set([run.nearestFrame(0), run.lastFrame])];
+    const loads = await Promise.allSettled(frames.map((frame) => run.load(frame)));
+    const whole = loads.flatMap((load, i) => (load.status === "fulfilled" ? [{ frame: frames[i]!, file: load.value }] : []));
+    const failed = loads.find((load) => load.status === "rejected");
+    if (failed) this.complaint = String((failed.reason as Error).message);
+    if (this.stage && whole[0]) {
       this.panes[number]?.dispose();
       const pane = new Pane(run);
-      pane.frameBox(files);
+      pane.frameBox(whole.map(({ file }) => file));
       this.panes[number] = pane;
       this.stage.panes = this.panes.filter((other) => other !== undefined);
-      pane.show(first, files[0]!, this.look);
+      pane.show(whole[0].frame, whole[0].file, this.look);
       this.stage.dress(this.look);
       this.stage.frameScene(this.look.camera);
       this.stage.keepMoving();
@@ -155,7 +162,7 @@ export class App {
     const messages = this.runs.flatMap((run) => run.status.message ?? []);
     if (messages.length > 0) this.say(messages.join("\n"));
     else if (this.runs.some((run) => run.status.state === "empty")) this.say("The run is being prepared; its first frame comes as soon as it is there.");
-    else if (this.stage) this.say("");
+    else if (this.stage) this.say(this.complaint);
     const live = find("live");
     live.hidden = !this.runs.some((run) => run.status.state === "running");
     live.classList.toggle("on", this.isFollowing);
@@ -211,12 +218,14 @@ export class App {
       for (;;) {
         const wanted = this.frameOf(run);
         const pane = this.panes[number];
-        if (pane?.frame === wanted || (!pane && !this.stage)) break;
+        if (!pane || pane.frame === wanted) break;
         const file = run.loaded(wanted) ?? (await run.load(wanted));
-        if (this.frameOf(run) !== wanted || this.panes[number] !== pane || !pane) continue;
+        if (this.frameOf(run) !== wanted || this.panes[number] !== pane) continue;
         pane.show(wanted, file, this.look);
-        if (this.complaint !== "") this.showState();
-        this.complaint = "";
+        if (this.complaint !== "") {
+          this.complaint = "";
+          this.showState();
+        }
         // What two panes share may have changed with one.
         if (this.panes.length > 1) this.stage?.dress(this.look);
         this.stage?.redraw(true);

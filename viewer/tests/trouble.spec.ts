@@ -53,7 +53,32 @@ test("a damaged frame is named, and the others can still be seen", async ({ view
   expect((await viewer.picture()).differences(before)).toBe(0);
 });
 
-// Nothing takes the complaint back until the state of the run changes, which that of a finished run never does.
+test("a run whose first frame is damaged opens with another, and says so", async ({ viewer, serve, runs, faults }) => {
+  faults.allow(/422/);
+  const run = runs.copy(runs.flag);
+  writeFileSync(framePath(run, 0), readFileSync(framePath(run, 0)).subarray(0, 500));
+  await viewer.open(await serve(run));
+  await expect(viewer.message).toContainText("00000.safetensors");
+  await viewer.scrub(3);
+  await expect(viewer.message).toBeHidden();
+  await expect(viewer.id("plots").locator(".plot")).not.toHaveCount(0);
+});
+
+// A frame that was there before there was anything to show it in was asked for over and over again.
+test("keys while a run is being opened do no harm", async ({ viewer, serve, runs }) => {
+  const { page } = viewer;
+  await page.route("**/frames/*", async (route) => {
+    await new Promise((wait) => setTimeout(wait, 700));
+    await route.continue();
+  });
+  await page.goto(await serve(runs.flag));
+  for (let press = 0; press < 12; press++) {
+    await page.keyboard.press("End");
+    await page.waitForTimeout(100);
+  }
+  await viewer.scrub(4);
+});
+
 test("the complaint about a damaged frame goes when another frame is shown", async ({ viewer, serve, runs, faults }) => {
   faults.allow(/422/);
   const run = runs.copy(runs.flag);
