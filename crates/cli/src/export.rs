@@ -37,7 +37,7 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<u8, Failure> {
     std::fs::create_dir_all(&folder)
         .map_err(|error| Failure::refused(format!("cannot write {}: {error}", folder.display())))?;
     let result = run.animate(|animation| write(animation, &options, &folder, &name));
-    let files = result.map_err(Failure::failed)?;
+    let files = result.map_err(|error| Failure::of_export(&error))?;
     if let Some(last) = files.last() {
         say(&format!(
             "{} files, the last is {}",

@@ -43,7 +43,8 @@ pub(crate) fn export(arguments: &ExportArguments, name: &str) -> Result<u8, Fail
     if let Some(message) = status.message {
         return Err(Failure::refused(message));
     }
-    write(&folder, status, arguments.look.as_deref(), &path).map_err(Failure::failed)?;
+    write(&folder, status, arguments.look.as_deref(), &path)
+        .map_err(|error| Failure::of_export(&error))?;
     let bytes = std::fs::metadata(&path).map_or(0, |file| file.len());
     let size = bytes as f64 / 1e6;
     say(&format!("{}: {size:.1} MB", path.display()));

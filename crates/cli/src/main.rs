@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use reefknot::check::{self, Severity};
+use reefknot::io::IoError;
 use reefknot::model::Model;
 use reefknot::scene::problem::Problems;
 use reefknot::scene::{self, Scene, SceneRequest, shipped};
@@ -47,6 +48,11 @@ impl Failure {
             code: FAILED,
             message: error.to_string(),
         }
+    }
+
+    /// A file that is no part of a run could not be made.
+    pub(crate) fn of_export(error: &IoError) -> Failure {
+        Failure::failed(error.outside_of_a_run())
     }
 
     /// Prints the message, and gives the exit code.

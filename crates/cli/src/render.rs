@@ -133,7 +133,8 @@ fn collect(
         match events.recv_timeout(PAUSE) {
             Ok(JobEvent::Picture(frame, picture)) => {
                 let path = folder.join(format!("{frame:05}.png"));
-                write_atomically(&path, &picture, false).map_err(Failure::failed)?;
+                write_atomically(&path, &picture, false)
+                    .map_err(|error| Failure::of_export(&error))?;
                 done += 1;
                 heard = Instant::now();
                 if done % LINE_PICTURES == 0 || told.elapsed() > LINE_EVERY {

@@ -87,6 +87,19 @@ impl IoError {
         Self::Read { path, source }
     }
 
+    /// The sentence for files that are no part of a run: nothing there can be resumed.
+    #[must_use]
+    pub fn outside_of_a_run(&self) -> String {
+        match self {
+            Self::Write { path, source } => format!(
+                "cannot write {}: {}; free some space, or choose another place, and try again",
+                path.display(),
+                plain(source)
+            ),
+            other => other.to_string(),
+        }
+    }
+
     /// A file whose bytes are not those that were written.
     pub fn damaged(path: &Path, reason: impl Into<String>) -> Self {
         let (path, reason) = (path.to_path_buf(), reason.into());
@@ -144,6 +157,14 @@ mod tests {
             "cannot write RUN/frames/00012.safetensors: No space left on device; \
              free some space and continue with --resume"
         );
+    }
+
+    #[test]
+    fn a_picture_is_not_resumed() {
+        let full = std::io::Error::from_raw_os_error(28);
+        let sentence = IoError::write(Path::new("00012.png"), full).outside_of_a_run();
+        assert!(sentence.starts_with("cannot write 00012.png: No space left on device; "));
+        assert!(!sentence.contains("--resume"));
     }
 
     #[test]
