@@ -219,10 +219,31 @@ export class Pane {
   }
 }
 
-function sample(points: Float32Array | undefined): Vector3[] {
-  const count = (points?.length ?? 0) / 3;
-  const stride = Math.max(1, Math.ceil(count / SAMPLE));
-  return Array.from({ length: Math.ceil(count / stride) }, (_, i) => new Vector3().fromArray(points!, 3 * stride * i));
+// Points that stand for all: some of them, and those that lie farthest out in 26 directions.
+export function sample(points: Float32Array | undefined): Vector3[] {
+  if (!points || points.length === 0) return [];
+  const count = points.length / 3;
+  // By a prime, so that not only the same places of all rods are taken.
+  let stride = Math.max(1, Math.ceil(count / SAMPLE));
+  while (stride > 1 && !isPrime(stride)) stride++;
+  const chosen: number[] = [];
+  for (let i = 0; i < count; i += stride) chosen.push(i);
+  for (let code = 14; code < 27; code++) {
+    const [x, y, z] = [(code % 3) - 1, (Math.floor(code / 3) % 3) - 1, Math.floor(code / 9) - 1];
+    let [most, least, first, last] = [-Infinity, Infinity, 0, 0];
+    for (let i = 0, j = 0; i < count; i++, j += 3) {
+      const along = x * points[j]! + y * points[j + 1]! + z * points[j + 2]!;
+      if (along > most) [most, last] = [along, i];
+      if (along < least) [least, first] = [along, i];
+    }
+    chosen.push(first, last);
+  }
+  return chosen.map((i) => new Vector3().fromArray(points, 3 * i));
+}
+
+function isPrime(number: number): boolean {
+  for (let divisor = 2; divisor * divisor <= number; divisor++) if (number % divisor === 0) return false;
+  return true;
 }
 
 // A flat collider beneath everything, as wide as the rest.

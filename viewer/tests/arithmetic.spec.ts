@@ -3,6 +3,7 @@
 import { expect, test } from "@playwright/test";
 import { COLOURINGS, STATES, css, edgeStrains, largest, paint, triangleStrains, type Colouring, type Rgb } from "../src/colour";
 import { brief, duration } from "../src/elements";
+import { sample } from "../src/pane";
 import { readLook, unknownWords, writeLook, type Look } from "../src/look";
 import { decades, room, valueAt } from "../src/plots";
 import { remarksOf } from "../src/remarks";
@@ -362,4 +363,24 @@ test("numbers and durations are written for people", () => {
 // Seconds are rounded after they are told apart from minutes, and minutes from hours: 59.7 s are given as 60 s, 119.6 s as 1 min 60 s.
 test("a duration never has 60 seconds or 60 minutes", () => {
   for (const seconds of [59.7, 119.6, 3599.8, 7199]) expect(duration(seconds)).not.toMatch(/\b60 (s|min)/);
+});
+
+// Every 160th point of rods with 30 vertices is never a tip: the picture cut them off.
+test("points that stand for hair hold its tips", () => {
+  const [rods, vertices] = [16_000, 30];
+  const points = new Float32Array(3 * rods * vertices);
+  for (let rod = 0; rod < rods; rod++) {
+    const [z, turn] = [(2 * rod + 1) / rods - 1, 2.4 * rod];
+    const across = Math.sqrt(1 - z * z);
+    for (let vertex = 0; vertex < vertices; vertex++) {
+      const away = 1 + vertex / (vertices - 1);
+      points.set([away * across * Math.cos(turn), away * across * Math.sin(turn), away * z], 3 * (rod * vertices + vertex));
+    }
+  }
+  const chosen = sample(points);
+  expect(chosen.length).toBeLessThan(3100);
+  const farthest = (x: number, y: number, z: number) => Math.max(...chosen.map((point) => x * point.x + y * point.y + z * point.z));
+  for (const [x, y, z] of [[0, 0, 1], [0, -1, 0], [1, 0, 0], [-0.577, 0.577, 0.577]] as Point[]) expect(farthest(x, y, z)).toBeGreaterThan(1.995);
+  // In any other direction at least a tip that is not far.
+  expect(farthest(0.267, 0.535, 0.802)).toBeGreaterThan(1.95);
 });
