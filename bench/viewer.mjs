@@ -3,6 +3,7 @@
 // Times are those of this machine with whatever draws in it; `renderer` says what that is.
 
 import { spawn } from "node:child_process";
+import { get } from "node:http";
 import { createRequire } from "node:module";
 
 const { chromium } = createRequire(new URL("../viewer/package.json", import.meta.url))("@playwright/test");
@@ -29,6 +30,20 @@ const drawn = performance.now();
 const isWhole = () => globalThis.reefknot.stage.costOfAll > 0;
 await page.waitForFunction(isWhole, { timeout: 120_000, polling: 10 });
 const whole = performance.now();
+
+// How long the server takes for a frame, the first and the second time around.
+const { frames } = await (await fetch(`${address}runs/0/status.json`)).json();
+const request = (frame) =>
+  new Promise((resolve) => {
+    const asked = performance.now();
+    get(`${address}runs/0/frames/${frame}.safetensors`, (answer) => answer.on("end", () => resolve(performance.now() - asked)).resume());
+  });
+const around = async () => {
+  const times = [];
+  for (let frame = frames[0][0]; frame <= frames[0][1]; frame++) times.push(await request(frame));
+  return times.sort((a, b) => a - b)[times.length >> 1];
+};
+const requests = { first_time: await around(), second_time: await around() };
 
 // Every frame is loaded once before it is measured, as after the first time through.
 const measure = async (speed) => {
@@ -68,6 +83,7 @@ const result = {
   first_picture_ms: drawn - began,
   whole_picture_ms: whole - began,
   cost_of_a_whole_picture_ms: costOfAll,
+  frame_request_ms: requests,
   playing: await measure(1),
   playing_twice_as_fast: await measure(2),
 };

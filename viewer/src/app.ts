@@ -103,6 +103,7 @@ export class App {
   private async open(number: number): Promise<void> {
     const run = this.runs[number]!;
     this.opened[number] = run.things;
+    if (this.picked?.run === number) this.picked = undefined;
     const frames = [...new Set([run.nearestFrame(0), run.lastFrame])];
     const loads = await Promise.allSettled(frames.map((frame) => run.load(frame)));
     const whole = loads.flatMap((load, i) => (load.status === "fulfilled" ? [{ frame: frames[i]!, file: load.value }] : []));
@@ -114,7 +115,7 @@ export class App {
       pane.frameBox(whole.map(({ file }) => file));
       this.panes[number] = pane;
       this.stage.panes = this.panes.filter((other) => other !== undefined);
-      pane.show(whole[0].frame, whole[0].file, this.look);
+      pane.show(whole[0].frame, whole[0].file);
       this.stage.dress(this.look);
       this.stage.frameScene(this.look.camera);
       this.stage.keepMoving();
@@ -221,14 +222,12 @@ export class App {
         if (!pane || pane.frame === wanted) break;
         const file = run.loaded(wanted) ?? (await run.load(wanted));
         if (this.frameOf(run) !== wanted || this.panes[number] !== pane) continue;
-        pane.show(wanted, file, this.look);
+        pane.show(wanted, file);
+        this.stage?.dress(this.look);
         if (this.complaint !== "") {
           this.complaint = "";
           this.showState();
         }
-        // What two panes share may have changed with one.
-        if (this.panes.length > 1) this.stage?.dress(this.look);
-        this.stage?.redraw(true);
         this.showPosition();
       }
     } catch (error) {
@@ -255,22 +254,13 @@ export class App {
     find("clock").textContent = `frame ${this.position} of ${this.scrub.max} · ${time.toFixed(3)} s`;
     this.timeline.draw(this.openRuns, this.remarks, this.openRuns.map((other) => this.scale(other)), Number(this.scrub.max));
     this.plots.showTime(time);
-    this.showLegend();
+    if (this.stage) find("legend").replaceChildren(...legend(this.look, this.stage.scales));
     this.showPicked();
-  }
-
-  private showLegend(): void {
-    const panes = this.stage?.panes ?? [];
-    const range = Math.max(0, ...panes.map((pane) => pane.range(this.look)));
-    find("legend").replaceChildren(...legend(this.look, range, Math.min(...panes.map((pane) => pane.arrowScale(this.look)).filter((scale) => scale > 0))));
   }
 
   private showPicked(): void {
     const pane = this.picked && this.panes[this.picked.run];
-    const thing = pane?.run.things[this.picked!.place.thing];
-    const points = thing && pane?.file?.floats(`${thing.name}/points`);
-    for (const other of this.stage?.panes ?? []) other.mark(undefined);
-    if (pane && points && this.picked) pane.mark(pane.marked(points, this.picked.place.vertex));
+    for (const other of this.stage?.panes ?? []) other.mark(other === pane ? this.picked?.place : undefined);
     this.panel.showPicked(pane?.run, this.picked?.place, pane?.file);
     this.stage?.redraw();
   }
@@ -360,7 +350,6 @@ export class App {
   }
 
   private countPictures(): void {
-    document.body.dataset["drawn"] = String(Number(document.body.dataset["drawn"] ?? 0) + 1);
     if (!document.body.dataset["ready"]) document.body.dataset["ready"] = performance.now().toFixed(0);
     const { costs, intervals } = this.stage!.pictures;
     if (costs.length < 3) return;

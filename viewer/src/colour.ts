@@ -37,8 +37,8 @@ function table(stops: string[]): Uint8Array {
   const entries = new Uint8Array(256 * 3);
   for (let i = 0; i < 256; i++) {
     const place = (i / 255) * (colours.length - 1);
-    const [low, part] = [Math.min(Math.floor(place), colours.length - 2), 0];
-    const mix = place - low + part;
+    const low = Math.min(Math.floor(place), colours.length - 2);
+    const mix = place - low;
     for (let k = 0; k < 3; k++) entries[3 * i + k] = colours[low]![k]! * (1 - mix) + colours[low + 1]![k]! * mix;
   }
   return entries;
@@ -138,15 +138,15 @@ export function largest(values: Float32Array): number {
   return most;
 }
 
+export interface Paint {
+  colouring: Colouring;
+  // What was measured at the vertices, and the value at the end of the colour map.
+  values: Float32Array | undefined;
+  range: number;
+}
+
 // Writes colours of the vertices (red, green, blue, 255 each) for one thing.
-export function paint(
-  target: Uint8Array,
-  thing: Thing,
-  own: Rgb,
-  frame: TensorFile,
-  { colouring, range }: { colouring: Colouring; range: number },
-): void {
-  const values = measure(thing, frame, colouring);
+export function paint(target: Uint8Array, thing: Thing, own: Rgb, frame: TensorFile, { colouring, values, range }: Paint): void {
   if (values) paintValues(target, values, mapOf(colouring), colouring === "strain", range);
   else if (colouring === "stick") paintStates(target, thing, frame);
   else paintOne(target, colouring === "object" ? own : UNTOUCHED);

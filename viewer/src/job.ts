@@ -49,7 +49,7 @@ async function drawAll(source: Source, index: Index, post: (what: string, body: 
   const context = smaller.getContext("2d")!;
   context.imageSmoothingQuality = "high";
   for (const frame of job.frames) {
-    pane.show(frame, await run.load(frame), look);
+    pane.show(frame, await run.load(frame));
     stage.dress(look);
     stage.draw();
     context.drawImage(stage.canvas, 0, 0, job.width, job.height);

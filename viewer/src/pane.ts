@@ -15,15 +15,16 @@ import {
   Vector3,
   type PerspectiveCamera,
 } from "three";
-import { colourOfThing, largest, measure, paint } from "./colour";
+import { colourOfThing, largest, measure, paint, type Colouring } from "./colour";
 import { Contacts, typicalForce } from "./contacts";
 import type { Look } from "./look";
+import type { Picked } from "./pick";
 import { Rods } from "./rods";
 import type { Run, Thing } from "./run";
 import type { TensorFile } from "./safetensors";
 import { Surface } from "./surface";
 
-export const LIGHT = new Vector3(-0.45, -0.6, 1).normalize();
+const LIGHT = new Vector3(-0.45, -0.6, 1).normalize();
 // Colliders that are this much larger than everything else, such as a plane, do not count for the size of a scene.
 const HUGE = 3;
 // Colliders belong into the picture as far as they are this near to the rest, as a part of its size.
@@ -32,6 +33,12 @@ const NEAR = 0.2;
 const SAMPLE = 3000;
 // Length of a usual arrow, as a part of half the size of the scene.
 const ARROW = 0.08;
+
+// What panes share, or they could not be compared: the value at the end of the colours, and the length of arrows (m/N).
+export interface Scales {
+  range: number;
+  arrows: number;
+}
 
 interface Drawn {
   thing: Thing;
@@ -59,12 +66,13 @@ export class Pane {
   private readonly isPlain: boolean[] = [];
   // The largest values that were seen by colouring, for ranges that do not flicker.
   private readonly seen = { speed: 0, strain: 0 };
+  // The frame that was measured last.
+  private measured: { file?: TensorFile; colour?: Colouring; values: (Float32Array | undefined)[] } = { values: [] };
 
   constructor(readonly run: Run) {
     this.drawn = run.things.map((thing) => {
       const surface = thing.triangles && thing.kind !== "rods" ? new Surface(thing) : undefined;
-      const rods = thing.edges ? new Rods(thing) : undefined;
-      if (rods) rods.light = LIGHT;
+      const rods = thing.edges ? new Rods(thing, LIGHT) : undefined;
       for (const part of [surface?.mesh, rods?.mesh]) if (part) this.scene.add(part);
       return { thing, surface, rods, colours: new Uint8Array((4 * thing.rest.length) / 3) };
     });
@@ -131,8 +139,8 @@ export class Pane {
     return this.box.getSize(new Vector3()).length() / 2;
   }
 
-  // Moves everything to a frame.
-  show(frame: number, file: TensorFile, look: Look): void {
+  // Moves everything to a frame; `dress` does the rest.
+  show(frame: number, file: TensorFile): void {
     this.frame = frame;
     this.file = file;
     for (const { thing, surface, rods } of this.drawn) {
@@ -141,7 +149,12 @@ export class Pane {
       surface?.move(points);
       rods?.move(points, file.floats(`${thing.name}/directors`));
     }
-    this.dress(look);
+  }
+
+  // What a colouring measures, which both ranges and colours need of a frame.
+  private values(thing: Thing, file: TensorFile, colour: Colouring): Float32Array | undefined {
+    if (this.measured.file !== file || this.measured.colour !== colour) this.measured = { file, colour, values: [] };
+    return (this.measured.values[thing.index] ??= measure(thing, file, colour));
   }
 
   // Takes a frame into the ranges of colours and arrows without showing it.
@@ -149,7 +162,7 @@ export class Pane {
     if (look.forces) this.force = Math.max(this.force, typicalForce(file));
     if (look.colour !== "speed" && look.colour !== "strain") return;
     for (const { thing } of this.drawn) {
-      const values = measure(thing, file, look.colour);
+      const values = this.values(thing, file, look.colour);
       if (values) this.seen[look.colour] = Math.max(this.seen[look.colour], largest(values));
     }
   }
@@ -164,13 +177,10 @@ export class Pane {
     return this.force > 0 ? (ARROW * this.radius * look.arrows) / this.force : 0;
   }
 
-  // Colours, visibility and contacts of the frame that is shown. The range of colours and the scale of arrows are given
-  // where two panes share them.
-  dress(look: Look, range?: number, arrows?: number): void {
+  // Colours, visibility and contacts of the frame that is shown.
+  dress(look: Look, { range, arrows }: Scales): void {
     const file = this.file;
     if (!file) return;
-    if (range === undefined) this.survey(file, look);
-    const colouring = { colouring: look.colour, range: range ?? this.range(look) };
     for (const { thing, surface, rods, colours } of this.drawn) {
       const isVisible = !look.hidden.has(thing.name);
       for (const part of [surface?.mesh, rods?.mesh]) if (part) part.visible = isVisible;
@@ -179,7 +189,8 @@ export class Pane {
       // Colours by object stay as they are from frame to frame.
       if (look.colour === "object" && this.isPlain[thing.index]) continue;
       this.isPlain[thing.index] = look.colour === "object";
-      paint(colours, thing, colourOfThing(thing, this.run.things), file, colouring);
+      const values = this.values(thing, file, look.colour);
+      paint(colours, thing, colourOfThing(thing, this.run.things), file, { colouring: look.colour, values, range });
       surface?.tint(colours);
       rods?.tint(colours);
     }
@@ -187,7 +198,7 @@ export class Pane {
     this.ground.visible = look.grid && !this.hasFloor;
     const visible = (object: number) => !look.hidden.has(this.run.things[object]?.name ?? "");
     const contacts = { points: look.contacts || look.colour === "stick", normals: look.normals, forces: look.forces };
-    this.contacts.show(file, visible, contacts, 0.03 * this.radius, arrows ?? this.arrowScale(look));
+    this.contacts.show(file, visible, contacts, 0.03 * this.radius, arrows);
   }
 
   prepareToDraw(camera: PerspectiveCamera, pixel: number, share: number): void {
@@ -196,18 +207,15 @@ export class Pane {
     this.marker.scale.setScalar(4 * pixel * camera.position.distanceTo(this.marker.position));
   }
 
-  // Whether there is enough to draw that it can be worth to draw less while things move.
   get edges(): number {
     return this.drawn.reduce((sum, { thing }) => sum + (thing.edges?.length ?? 0) / 2, 0);
   }
 
-  marked(points: Float32Array, vertex: number): Vector3 {
-    return new Vector3().fromArray(points, 3 * vertex);
-  }
-
-  mark(place: Vector3 | undefined): void {
-    this.marker.visible = place !== undefined;
-    if (place) this.marker.position.copy(place);
+  // Marks a vertex, or none.
+  mark(picked: Picked | undefined): void {
+    const points = picked && this.file?.floats(`${this.run.things[picked.thing]?.name}/points`);
+    this.marker.visible = points !== undefined;
+    if (picked && points) this.marker.position.fromArray(points, 3 * picked.vertex);
   }
 
   dispose(): void {

@@ -3,6 +3,7 @@
 import { COLOURINGS, STATES, STATE_NAMES, colourOfThing, css, mapOf, type Colouring } from "./colour";
 import { brief, make } from "./elements";
 import type { Look } from "./look";
+import type { Scales } from "./pane";
 import type { Picked } from "./pick";
 import type { Run } from "./run";
 import type { TensorFile } from "./safetensors";
@@ -26,6 +27,7 @@ export class Panel {
 
   show(runs: Run[]): void {
     const { look } = this;
+    this.range.value = look.range > 0 ? String(look.range) : "";
     this.place.replaceChildren(
       make("h2", {}, "Colour"),
       this.buttons(Object.entries(COLOURINGS).map(([name, label], i) => ({
@@ -170,8 +172,8 @@ function contactForces(file: TensorFile, object: number, vertex: number, three: 
   return [total, ...(rows.length > 1 ? rows.slice(0, 12) : rows)];
 }
 
-// The key to colours and to arrows, which are `arrows` long (m/N).
-export function legend(look: Look, range: number, arrows: number): Node[] {
+// The key to colours and arrows.
+export function legend(look: Look, { range, arrows }: Scales): Node[] {
   const parts: Node[] = [];
   if (look.colour === "speed" || look.colour === "strain") {
     const map = mapOf(look.colour);
@@ -195,6 +197,6 @@ export function legend(look: Look, range: number, arrows: number): Node[] {
     });
     parts.push(key);
   }
-  if (look.forces && Number.isFinite(arrows)) parts.push(make("div", {}, `arrows: 1 cm for ${brief(Number((0.01 / arrows).toPrecision(3)))} N`));
+  if (look.forces && arrows > 0) parts.push(make("div", {}, `arrows: 1 cm for ${brief(Number((0.01 / arrows).toPrecision(3)))} N`));
   return parts;
 }

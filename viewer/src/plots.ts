@@ -35,7 +35,7 @@ export class Plots {
   // Takes the log as it is now.
   update(runs: Run[]): void {
     const charts = chartsOf(runs);
-    const key = charts.map((chart) => chart.title).join("|");
+    const key = JSON.stringify([runs.length, charts.map((chart) => [chart.title, chart.series.map((series) => series.name)])]);
     if (key !== this.key) {
       this.key = key;
       this.drawn.forEach((drawn) => drawn.plot.destroy());

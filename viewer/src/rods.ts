@@ -118,7 +118,11 @@ export class Rods {
   private filledTints = 0;
   private current: { points?: Float32Array; directors?: Float32Array | undefined; colours?: Uint8Array } = {};
 
-  constructor(readonly thing: Thing) {
+  // `light` is where light comes from.
+  constructor(
+    readonly thing: Thing,
+    light: Vector3,
+  ) {
     [this.order, this.edgeOf] = arrange(chainsOf(thing.edges!));
     // A row more than there are points: an instance may look beyond the last, and must find no rod there.
     const rows = Math.ceil(this.order.length / ROW) + 1;
@@ -134,7 +138,7 @@ export class Rods {
       rodDirectors: { value: this.directors ?? null },
       rodRadius: { value: new Vector2(first, second) },
       rodEye: { value: new Vector3() },
-      rodLight: { value: new Vector3(0, 0, 1) },
+      rodLight: { value: light },
       rodPixel: { value: 1e-3 },
       rodWiden: { value: 1 },
     };
@@ -186,10 +190,6 @@ export class Rods {
     const count = Math.ceil((this.order.length * share) / block);
     this.fill(Math.min(this.order.length, count * block + 3));
     this.tube.instanceCount = this.strip.instanceCount = count;
-  }
-
-  set light(direction: Vector3) {
-    this.uniforms.rodLight.value.copy(direction);
   }
 
   private setTube(isTube: boolean): void {

@@ -6,12 +6,9 @@ import type { Source, Status } from "./source";
 export interface Manifest {
   scene: string;
   title: string;
-  version: string;
-  commit: string;
   frame_rate: number;
   steps_per_frame: number;
   frames: number;
-  start_frame: number;
   objects: string[];
   kinds: string[];
   tolerance_m?: number | null;
@@ -165,17 +162,6 @@ export class Run {
       if (Math.abs(clamped - frame) < distance) [best, distance] = [clamped, Math.abs(clamped - frame)];
     }
     return best;
-  }
-
-  timeOf(frame: number): number {
-    return frame / this.manifest.frame_rate;
-  }
-
-  // The log of the step that ends a frame.
-  stepOf(frame: number): Step | undefined {
-    const number = frame * this.manifest.steps_per_frame;
-    const first = this.steps[0]?.step ?? 1;
-    return this.steps[number - first];
   }
 
   frameOfStep(step: number): number {

@@ -3,7 +3,7 @@
 import { Color, NeutralToneMapping, PCFShadowMap, PerspectiveCamera, Vector3, WebGLRenderer } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import type { Look } from "./look";
-import type { Pane } from "./pane";
+import type { Pane, Scales } from "./pane";
 
 const BACKGROUND = new Color(0xe9ecef);
 const DIRECTION = new Vector3(0.75, -1.6, 0.7).normalize();
@@ -36,6 +36,7 @@ export class Stage {
   readonly renderer: WebGLRenderer;
   panes: Pane[] = [];
   onDrawn: () => void = () => {};
+  scales: Scales = { range: 0, arrows: 0 };
   // The part of all rods that is drawn now.
   share = 1;
   private movingShare = 1;
@@ -239,11 +240,6 @@ export class Stage {
     this.intervals = [];
   }
 
-  set shadows(isOn: boolean) {
-    this.hasShadows = isOn;
-    this.redraw(true);
-  }
-
   draw(): void {
     this.isDirty = false;
     const { width, height } = this.renderer.domElement;
@@ -299,14 +295,16 @@ export class Stage {
     return pane && { pane, place: [2 * (across - Math.floor(across)) - 1, 1 - (2 * (y - top)) / height] };
   }
 
-  // Colours everything anew; two panes share one range, or they could not be compared.
+  // Shows what the panes hold in the way that is asked for.
   dress(look: Look): void {
     for (const pane of this.panes) if (pane.file) pane.survey(pane.file, look);
-    const range = Math.max(0, ...this.panes.map((pane) => pane.range(look)));
-    const scales = this.panes.map((pane) => pane.arrowScale(look)).filter((scale) => scale > 0);
-    const arrows = scales.length > 0 ? Math.min(...scales) : 0;
-    for (const pane of this.panes) pane.dress(look, range, arrows);
-    if (look.shadows !== this.hasShadows) this.shadows = look.shadows;
+    const arrows = this.panes.map((pane) => pane.arrowScale(look)).filter((scale) => scale > 0);
+    this.scales = {
+      range: Math.max(0, ...this.panes.map((pane) => pane.range(look))),
+      arrows: arrows.length > 0 ? Math.min(...arrows) : 0,
+    };
+    for (const pane of this.panes) pane.dress(look, this.scales);
+    this.hasShadows = look.shadows;
     this.redraw(true);
   }
 

@@ -60,8 +60,18 @@ export class Surface {
       positions[3 * i + 1] = points[vertex + 1]!;
       positions[3 * i + 2] = points[vertex + 2]!;
     }
+    // The shader makes them unit ones.
     normals.fill(0);
-    for (let t = 0; t < this.index.length; t += 3) addNormal(normals, positions, this.index, t);
+    const normal = new Float32Array(3);
+    for (let t = 0; t < this.index.length; t += 3) {
+      normalOf(positions, 3 * this.index[t]!, 3 * this.index[t + 1]!, 3 * this.index[t + 2]!, normal);
+      for (let corner = t; corner < t + 3; corner++) {
+        const at = 3 * this.index[corner]!;
+        normals[at]! += normal[0]!;
+        normals[at + 1]! += normal[1]!;
+        normals[at + 2]! += normal[2]!;
+      }
+    }
     this.positions.needsUpdate = this.normals.needsUpdate = true;
   }
 
@@ -78,36 +88,32 @@ export class Surface {
   }
 }
 
-// Adds the normal of a triangle, as long as its area is large, to its three corners; the shader makes it a unit one.
-function addNormal(normals: Float32Array, positions: Float32Array, index: Uint32Array, t: number): void {
-  const [a, b, c] = [3 * index[t]!, 3 * index[t + 1]!, 3 * index[t + 2]!];
-  const [ux, uy, uz] = [positions[b]! - positions[a]!, positions[b + 1]! - positions[a + 1]!, positions[b + 2]! - positions[a + 2]!];
-  const [vx, vy, vz] = [positions[c]! - positions[a]!, positions[c + 1]! - positions[a + 1]!, positions[c + 2]! - positions[a + 2]!];
-  const [x, y, z] = [uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx];
-  for (const corner of [a, b, c]) {
-    normals[corner]! += x;
-    normals[corner + 1]! += y;
-    normals[corner + 2]! += z;
-  }
+// The normal of a triangle, as long as its area is large, into three numbers.
+function normalOf(points: Float32Array, a: number, b: number, c: number, normal: Float32Array): void {
+  const ux = points[b]! - points[a]!;
+  const uy = points[b + 1]! - points[a + 1]!;
+  const uz = points[b + 2]! - points[a + 2]!;
+  const vx = points[c]! - points[a]!;
+  const vy = points[c + 1]! - points[a + 1]!;
+  const vz = points[c + 2]! - points[a + 2]!;
+  normal[0] = uy * vz - uz * vy;
+  normal[1] = uz * vx - ux * vz;
+  normal[2] = ux * vy - uy * vx;
 }
 
 // Gives every corner of a triangle a drawn vertex; corners of one vertex share it unless an edge between them is sharp.
 export function split(triangles: Int32Array, points: Float32Array): [Uint32Array, Int32Array] {
   const index = new Uint32Array(triangles);
-  const flat = new Float32Array(triangles.length * 3);
-  for (let t = 0; t < triangles.length; t += 3) {
-    const normal = new Float32Array(points.length > 0 ? 9 : 0);
-    const corners = new Float32Array([0, 1, 2].flatMap((k) => [0, 1, 2].map((d) => points[3 * triangles[t + k]! + d]!)));
-    addNormal(normal, corners, new Uint32Array([0, 1, 2]), 0);
-    const length = Math.hypot(normal[0]!, normal[1]!, normal[2]!) || 1;
-    for (let k = 0; k < 9; k++) flat[3 * t + k] = normal[k]! / length;
-  }
   const from: number[] = [];
   const direction: number[] = [];
   const drawn = new Map<number, number[]>();
+  const normal = new Float32Array(3);
   for (let corner = 0; corner < triangles.length; corner++) {
     const vertex = triangles[corner]!;
-    const [x, y, z] = [flat[3 * corner]!, flat[3 * corner + 1]!, flat[3 * corner + 2]!];
+    const t = corner - (corner % 3);
+    normalOf(points, 3 * triangles[t]!, 3 * triangles[t + 1]!, 3 * triangles[t + 2]!, normal);
+    const length = Math.hypot(...normal) || 1;
+    const [x, y, z] = [normal[0]! / length, normal[1]! / length, normal[2]! / length];
     const known = drawn.get(vertex) ?? [];
     drawn.set(vertex, known);
     const isAlike = (d: number) => x * direction[3 * d]! + y * direction[3 * d + 1]! + z * direction[3 * d + 2]! >= CREASE;

@@ -1,7 +1,7 @@
 // The page's own arithmetic, without a browser.
 
 import { expect, test } from "@playwright/test";
-import { COLOURINGS, STATES, css, edgeStrains, largest, paint, triangleStrains, type Colouring, type Rgb } from "../src/colour";
+import { COLOURINGS, STATES, css, edgeStrains, largest, measure, paint, triangleStrains, type Colouring, type Rgb } from "../src/colour";
 import { brief, duration } from "../src/elements";
 import { sample } from "../src/pane";
 import { readLook, unknownWords, writeLook, type Look } from "../src/look";
@@ -208,7 +208,7 @@ test.describe("colours of vertices", () => {
   );
   const painted = (colouring: Colouring, range = 0) => {
     const target = new Uint8Array(16);
-    paint(target, thing, own, frame, { colouring, range });
+    paint(target, thing, own, frame, { colouring, range, values: measure(thing, frame, colouring) });
     return [0, 1, 2, 3].map((vertex) => css([...target.subarray(4 * vertex, 4 * vertex + 3)] as Rgb));
   };
 

@@ -43,3 +43,18 @@ test("runs of other frame rates and lengths are shown at the same time", async (
   await expect(viewer.value("pull (N)", "x", 0)).toHaveText("–");
   await expect(viewer.value("pull (N)", "x", 1)).not.toHaveText("–");
 });
+
+// Plots that were made for one run were given the numbers of two.
+test("a second run that begins later comes into the picture and the plots", async ({ viewer, serve, runs }) => {
+  let looks = 0;
+  await viewer.page.route("**/runs/1/status.json", async (route) => {
+    if (looks++ > 0) return route.continue();
+    return route.fulfill({ json: { state: "empty", message: "it is about to begin", frames: [], identity: "" } });
+  });
+  await viewer.open(await serve(runs.drape, runs.copy(runs.drape)), 1);
+  await expect(viewer.value("contacts", "contacts", 1)).toHaveCount(0);
+  await expect(viewer.value("contacts", "contacts", 1)).toHaveCount(1);
+  await viewer.scrub(30, [30, 30]);
+  const contacts = brief(logOf(runs.drape)[30 * manifestOf(runs.drape).steps_per_frame - 1]!["contacts"]);
+  for (const run of [0, 1]) await expect(viewer.value("contacts", "contacts", run)).toHaveText(contacts);
+});

@@ -252,24 +252,27 @@ fn solvers() -> PossibleValuesParser {
     PossibleValuesParser::new(words.into_iter().map(value))
 }
 
-/// Reads "10" or "10..20", with both ends.
+/// Steps, from 1.
 fn steps(text: &str) -> Result<RangeInclusive<u64>, String> {
-    let (first, last) = text.split_once("..").unwrap_or((text, text));
-    match (first.trim().parse(), last.trim().parse()) {
-        (Ok(0), _) => Err("the first step is 1".to_owned()),
-        (Ok(first), Ok(last)) if first <= last => Ok(first..=last),
-        (Ok(_), Ok(_)) => Err("the first step comes after the last".to_owned()),
-        _ => Err("steps are needed, such as 10 or 10..20".to_owned()),
+    let steps = range(text, "step")?;
+    match *steps.start() {
+        0 => Err("the first step is 1".to_owned()),
+        _ => Ok(steps),
     }
 }
 
-/// Reads "10" or "10..20", with both ends.
+/// Frames, from 0.
 fn frames(text: &str) -> Result<RangeInclusive<u64>, String> {
+    range(text, "frame")
+}
+
+/// Reads "10" or "10..20", with both ends.
+fn range(text: &str, what: &str) -> Result<RangeInclusive<u64>, String> {
     let (first, last) = text.split_once("..").unwrap_or((text, text));
     match (first.trim().parse(), last.trim().parse()) {
         (Ok(first), Ok(last)) if first <= last => Ok(first..=last),
-        (Ok(_), Ok(_)) => Err("the first frame comes after the last".to_owned()),
-        _ => Err("frames are needed, such as 10 or 0..50".to_owned()),
+        (Ok(_), Ok(_)) => Err(format!("the first {what} comes after the last")),
+        _ => Err(format!("{what}s are needed, such as 10 or 10..20")),
     }
 }
 

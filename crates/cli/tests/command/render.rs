@@ -140,7 +140,10 @@ fn frames_sizes_and_looks_that_make_no_sense_are_refused() {
             &["--frames", "2..1"],
             "the first frame comes after the last",
         ),
-        (&["--frames", "x"], "such as 10 or 0..50"),
+        (
+            &["--frames", "x"],
+            "frames are needed, such as 10 or 10..20",
+        ),
         (&["--frames", "0..99999999999999"], "a has no frame 3"),
         (&["--size", "1280"], "such as 1280x800"),
         (&["--size", "0x800"], "16 to 8192"),
