@@ -10,6 +10,8 @@ mod components;
 mod elimination;
 mod entries;
 mod factor;
+mod iterative;
+mod on_demand;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +27,8 @@ use crate::cholesky::parts;
 
 pub use components::Sets;
 pub use factor::{BodyFactor, SystemFactor, SystemFactorError};
+pub use iterative::Iterative;
+pub use on_demand::{FactorPlan, Factors};
 
 /// The matrix of the system. All vectors are flat `f64`.
 #[derive(Clone, Debug, Default)]

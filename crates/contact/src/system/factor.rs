@@ -137,6 +137,11 @@ impl SystemFactor {
         }
     }
 
+    /// Number of bodies.
+    pub(super) fn bodies(&self) -> usize {
+        self.factors.len()
+    }
+
     /// Room for the factors of a system; bodies with the same pattern share the symbolic part.
     ///
     /// # Errors
