@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use reefknot::scene::read::Read;
-use reefknot::scene::shape::Shape;
-use reefknot::scene::tables::Solver;
+use reefknot::scene::tables::SolverChoice;
 use reefknot::units::parse_quantity;
+use reefknot_contact::solve::table::SOLVERS;
 
 /// Simulates thin and soft things: cloth with stretch, bending, gravity, wind and pins. The same
 /// bits on any number of threads and after any stop.
@@ -94,7 +93,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub(crate) frames: Option<u64>,
     /// The contact solver, whatever the scene says
-    #[arg(long, value_name = "S", value_parser = solvers())]
+    #[arg(long, value_name = "S", value_parser = solvers(SolverChoice::words()))]
     pub(crate) solver: Option<String>,
     /// Test every step for intersections, not only those that end a frame
     #[arg(long)]
@@ -214,8 +213,8 @@ pub(crate) enum UpAxis {
 pub(crate) struct SolveArguments {
     /// An FCLIB file (HDF5) or a captured problem (safetensors)
     pub(crate) problem: PathBuf,
-    /// robust, gauss-seidel or, for captured problems, admm
-    #[arg(long, value_name = "S", default_value = "robust")]
+    /// The solver; FCLIB problems need one that works on the impulses alone
+    #[arg(long, value_name = "S", default_value = SOLVERS[0].name, value_parser = solvers(SOLVERS.iter().map(|entry| (entry.name, entry.help))))]
     pub(crate) solver: String,
     /// What both errors may be: a ratio for FCLIB, metres for captured problems [default: 1e-6; what the problem was captured with]
     #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
@@ -240,16 +239,12 @@ pub(crate) struct SolveArguments {
     pub(crate) quiet: bool,
 }
 
-/// The solvers that a scene can have.
-fn solvers() -> PossibleValuesParser {
-    let words = match Solver::shape() {
-        Shape::Choice(words) => words,
-        _ => Vec::new(),
+/// Names of solvers with their help.
+fn solvers(words: impl Iterator<Item = (&'static str, &'static str)>) -> PossibleValuesParser {
+    let value = |(word, help): (&'static str, &'static str)| {
+        PossibleValue::new(word).help(help.trim_end_matches('.'))
     };
-    let value = |(word, doc): (&'static str, &'static str)| {
-        PossibleValue::new(word).help(doc.trim().trim_end_matches('.'))
-    };
-    PossibleValuesParser::new(words.into_iter().map(value))
+    PossibleValuesParser::new(words.map(value))
 }
 
 /// Steps, from 1.

@@ -8,6 +8,7 @@ use reefknot::io::input::INPUTS;
 use reefknot::model::Model;
 use reefknot::report::Summary;
 use reefknot::run::{Build, Ending, Outcome, RunError, RunOptions, Stop, Watcher};
+use reefknot::scene::Scene;
 
 use crate::arguments::{RunArguments, SummaryFormat};
 use crate::progress::{Terminal, clock};
@@ -27,9 +28,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         .map_err(|error| Failure::refused(format!("cannot listen to signals: {error}")))?;
     let mut sets = arguments.sets.clone();
     if let Some(solver) = &arguments.solver {
-        sets.push(format!("method.solver=\"{solver}\""));
+        // First, so that `--set` can give options to it.
+        sets.insert(0, format!("method.solver=\"{solver}\""));
     }
     let mut scene = load_scene(&arguments.scene, arguments.quick, sets)?;
+    refuse_another_solver(arguments, &scene)?;
     if let Some(frames) = arguments.frames {
         scene.set_frames(frames);
     }
@@ -221,6 +224,17 @@ fn tell_work(summary: &Summary) {
             clock(step.mean),
             parts.join(", ")
         ));
+    }
+}
+
+/// Refuses a `--set` that takes back what `--solver` asks for.
+fn refuse_another_solver(arguments: &RunArguments, scene: &Scene) -> Result<(), Failure> {
+    let found = scene.tables.method.solver.word();
+    match &arguments.solver {
+        Some(asked) if asked != found => Err(Failure::refused(format!(
+            "--solver {asked} and --set disagree: the scene has \"{found}\" now; leave one of them out"
+        ))),
+        _ => Ok(()),
     }
 }
 

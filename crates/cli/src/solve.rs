@@ -9,7 +9,8 @@ use reefknot_contact::file::ProblemFile;
 use reefknot_contact::file::fclib::FclibProblem;
 use reefknot_contact::file::solution::{Answer, Claim};
 use reefknot_contact::solve::Outcome;
-use reefknot_contact::solve::task::{Grade, Solver, Task};
+use reefknot_contact::solve::table::{SOLVERS, SolverEntry};
+use reefknot_contact::solve::task::{Grade, Task, accepts, solver_named};
 use serde_json::{Value as Json, json};
 
 use crate::arguments::{SolveArguments, SummaryFormat};
@@ -31,13 +32,13 @@ struct Solved {
 }
 
 pub(crate) fn solve(arguments: &SolveArguments) -> Result<u8, Failure> {
-    let solver = Solver::named(&arguments.solver).map_err(refused)?;
+    let solver = solver_named(&arguments.solver).map_err(refused)?;
     let pool = thread_pool(arguments.threads)?;
     check_outputs(arguments)?;
     let bytes = read(&arguments.problem)?;
     let problem = ProblemFile::from_bytes(&bytes).map_err(|error| no_problem(arguments, error))?;
     if arguments.grade.is_none() {
-        solver.accepts(&problem).map_err(refused)?;
+        accepts(solver, &problem).map_err(refused)?;
     }
     if let Some(path) = &arguments.to_fclib {
         let title = arguments.problem.file_stem().unwrap_or_default();
@@ -104,14 +105,14 @@ impl Solved {
 fn find_answer(
     arguments: &SolveArguments,
     problem: ProblemFile,
-    solver: Solver,
+    solver: &'static SolverEntry,
 ) -> Result<Solved, Failure> {
     let tolerance = tolerance(arguments, &problem);
     let began = Instant::now();
     let mut task = Task::new(problem).map_err(refused)?;
     let (answer, outcome) = task.solve(solver, tolerance).map_err(refused)?;
     let time = began.elapsed();
-    let grade = task.grade(&answer);
+    let grade = task.grade(&answer).map_err(refused)?;
     Ok(Solved {
         task,
         answer,
@@ -126,12 +127,12 @@ fn grade(arguments: &SolveArguments, problem: ProblemFile, path: &Path) -> Resul
     let tolerance = tolerance(arguments, &problem);
     let bytes = read(path)?;
     let began = Instant::now();
-    let task = Task::new(problem).map_err(refused)?;
+    let mut task = Task::new(problem).map_err(refused)?;
     let claim = Claim::from_bytes(&bytes, task.contacts(), task.unknowns())
         .map_err(|error| Failure::refused(format!("no answer in {}: {error}", path.display())))?;
-    let answer = task.complete(claim);
+    let answer = task.complete(claim).map_err(refused)?;
     let time = began.elapsed();
-    let grade = task.grade(&answer);
+    let grade = task.grade(&answer).map_err(refused)?;
     Ok(Solved {
         task,
         answer,
@@ -268,7 +269,7 @@ fn result(arguments: &SolveArguments, solved: &Solved) -> &'static str {
         (true, Some(_)) => "converged",
         (true, None) => "within the tolerance",
         (false, None) => "not within the tolerance",
-        (false, Some(_)) if arguments.solver == Solver::Robust.name() => {
+        (false, Some(_)) if arguments.solver == SOLVERS[0].name => {
             "not converged; this is the best answer found: try a larger --tol, or look whether the contacts contradict each other"
         }
         (false, Some(_)) => "not converged; try --solver robust",

@@ -10,27 +10,21 @@ use std::error::Error;
 use std::time::Instant;
 
 use reefknot_contact::file::problem::CapturedProblem;
-use reefknot_contact::solve::Unrefined;
 use reefknot_contact::solve::admm::{Admm, LocalSolver, Settings, Weights};
-use reefknot_contact::system::SystemFactor;
+use reefknot_contact::solve::{Limits, Solver, Unrefined};
+use reefknot_contact::system::Factors;
 
 /// m.
 const TOLERANCE: f64 = 1e-5;
 
-/// Iterations after which a problem counts as failed.
+/// Iterations after which a problem counts as failed, and those of Table 3.
 const MOST: usize = 1000;
+const FEW: usize = 25;
 
 fn base() -> Settings {
     Settings {
         polishes: false,
-        ..Settings::new(TOLERANCE)
-    }
-}
-
-fn paper_weights() -> Weights {
-    Weights::Paper {
-        sigma: 1e-3,
-        beta: 25.0,
+        ..Settings::default()
     }
 }
 
@@ -62,19 +56,19 @@ fn ways() -> Vec<(&'static str, Settings)> {
         (
             "weights of the paper",
             Settings {
-                weights: paper_weights(),
+                weights: Weights::PAPER,
                 ..base
             },
         ),
         (
             "weights of the paper, not accelerated",
             Settings {
-                weights: paper_weights(),
+                weights: Weights::PAPER,
                 is_accelerated: false,
                 ..base
             },
         ),
-        ("as printed", Settings::as_printed(TOLERANCE)),
+        ("as printed", Settings::as_printed()),
     ]
 }
 
@@ -82,12 +76,18 @@ fn ways() -> Vec<(&'static str, Settings)> {
 fn solve(
     of: &CapturedProblem,
     settings: Settings,
+    iterations: usize,
 ) -> Result<(usize, f64, f64, bool), Box<dyn Error>> {
     let mut problem = of.problem.clone();
-    let mut factor = SystemFactor::of(&problem.system)?;
-    factor.factorize(&problem.system)?;
+    let mut factors = Factors::default();
+    factors.of(&problem.system)?;
+    let limits = Limits {
+        tolerance: TOLERANCE,
+        iterations,
+    };
+    let mut solver = Admm::new(settings);
     let began = Instant::now();
-    let solved = Admm::new(settings).solve(&mut problem, &mut factor, &of.warm, &mut Unrefined)?;
+    let solved = solver.solve(&mut problem, &mut factors, &of.warm, limits, &mut Unrefined)?;
     let seconds = began.elapsed().as_secs_f64();
     let (solution, outcome) = solved;
     let error = problem.contact_error(&solution.velocities, &solution.impulses);
@@ -105,18 +105,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (mut iterations, mut seconds, mut failures) = (0, 0.0, 0);
         let (mut left, mut early) = (0.0, 0.0);
         for of in &problems {
-            let short = Settings {
-                most_iterations: 25,
-                ..settings
-            };
-            let (_, time, error, _) = solve(of, short)?;
+            let (_, time, error, _) = solve(of, settings, FEW)?;
             left += error;
             early += time;
-            let long = Settings {
-                most_iterations: MOST,
-                ..settings
-            };
-            let (needed, time, _, is_converged) = solve(of, long)?;
+            let (needed, time, _, is_converged) = solve(of, settings, MOST)?;
             iterations += needed;
             seconds += time;
             failures += usize::from(!is_converged);

@@ -6,11 +6,14 @@
 use std::error::Error;
 use std::time::Instant;
 
-use reefknot_contact::problem::{NodalProblem, Solution};
+use reefknot_contact::problem::{Errors, NodalProblem, Solution};
 use reefknot_contact::samples::{self, Captured};
 use reefknot_contact::solve::admm::{Admm, Settings};
-use reefknot_contact::solve::{Outcome, SolveError, Unrefined, Warm, condensed, gauss_seidel};
-use reefknot_contact::system::SystemFactor;
+use reefknot_contact::solve::gauss_seidel::GaussSeidel;
+use reefknot_contact::solve::refining::Refining;
+use reefknot_contact::solve::table::SOLVERS;
+use reefknot_contact::solve::{Limits, Outcome, SolveError, Solver, Unrefined, WarmStart, robust};
+use reefknot_contact::system::Factors;
 
 /// m.
 const TOLERANCES: [f64; 3] = [1e-5, 1e-7, 1e-9];
@@ -18,54 +21,62 @@ const TOLERANCES: [f64; 3] = [1e-5, 1e-7, 1e-9];
 /// Iterations, or sweeps, after which a problem counts as failed.
 const MOST: usize = 1500;
 
-#[derive(Clone, Copy)]
-enum Solver {
-    Admm(fn(f64) -> Settings),
-    GaussSeidel,
-    Robust,
-}
+/// A name, how the solver is built, and how many iterations it gets.
+type Way = (&'static str, Box<dyn Fn() -> Box<dyn Solver>>, usize);
 
-const SOLVERS: [(&str, Solver); 7] = [
-    ("admm as printed", Solver::Admm(Settings::as_printed)),
-    (
-        "admm as printed, from the step before",
-        Solver::Admm(from_before),
-    ),
-    (
-        "admm as printed, from the step before, accelerated",
-        Solver::Admm(accelerated),
-    ),
-    ("admm without polish", Solver::Admm(unpolished)),
-    ("admm", Solver::Admm(Settings::new)),
-    ("gauss-seidel", Solver::GaussSeidel),
-    ("robust", Solver::Robust),
-];
-
-fn from_before(tolerance: f64) -> Settings {
-    Settings {
+/// ADMM on its way from the paper, sweeps alone, then the solvers of the table.
+fn ways() -> Vec<Way> {
+    let printed = Settings::as_printed();
+    let from_before = Settings {
         starts_unconstrained: false,
-        ..Settings::as_printed(tolerance)
-    }
-}
-
-fn accelerated(tolerance: f64) -> Settings {
-    Settings {
+        ..printed
+    };
+    let accelerated = Settings {
         is_accelerated: true,
-        ..from_before(tolerance)
-    }
-}
-
-fn unpolished(tolerance: f64) -> Settings {
-    Settings {
+        ..from_before
+    };
+    let unpolished = Settings {
         polishes: false,
-        ..Settings::new(tolerance)
-    }
+        ..Settings::default()
+    };
+    let admm = [
+        ("admm as printed", printed),
+        ("admm as printed, from the step before", from_before),
+        (
+            "admm as printed, from the step before, accelerated",
+            accelerated,
+        ),
+        ("admm without polish", unpolished),
+    ];
+    let admm = admm.into_iter().map(|(name, settings)| -> Way {
+        (name, Box::new(move || Box::new(Admm::new(settings))), MOST)
+    });
+    let table = SOLVERS.iter().map(|entry| -> Way {
+        // What ends by itself is let be.
+        let iterations = match entry.iterations.alone {
+            usize::MAX => usize::MAX,
+            _ => MOST,
+        };
+        (entry.name, Box::new(|| entry.default()), iterations)
+    });
+    let sweeps: Way = (
+        "gauss-seidel without polish",
+        Box::new(|| {
+            Box::new(Refining {
+                solver: GaussSeidel::new(true),
+                polishes: false,
+            })
+        }),
+        MOST,
+    );
+    admm.chain([sweeps]).chain(table).collect()
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let count: usize = arguments.next().map_or(Ok(24), |text| text.parse())?;
     let only = arguments.next();
+    let ways = ways();
     for step in [0.002, 0.01] {
         for young in [1e5, 1e7, 1e9] {
             for (name, world) in samples::worlds(young) {
@@ -73,11 +84,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                     continue;
                 }
                 let captured = samples::capture(world, step, count, drive);
-                for (solver, how) in SOLVERS {
+                for way in &ways {
+                    let solver = way.0;
                     let head = format!(
                         "\"world\":\"{name}\",\"young\":{young:e},\"h\":{step},\"solver\":\"{solver}\""
                     );
-                    report(&head, &captured, how)?;
+                    report(&head, &captured, way)?;
                 }
             }
         }
@@ -86,31 +98,37 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// A trajectory that does not depend on the solver under test, to 1e-10 m.
-fn drive(problem: &NodalProblem, warm: &Warm) -> Solution {
+fn drive(problem: &NodalProblem, warm: &WarmStart) -> Solution {
     let of = Captured {
         problem: problem.clone(),
         warm: warm.clone(),
     };
-    match run(&of, Solver::Robust, 1e-10) {
+    let limits = robust::ENTRY.limits(1e-10);
+    match run(&of, robust::ENTRY.default().as_mut(), limits) {
         Ok((solution, _, _)) => solution,
-        Err(_) => Solution {
-            velocities: vec![0.0; problem.system.dofs()],
-            impulses: vec![glam::DVec3::ZERO; problem.contacts.len()],
-        },
+        Err(_) => Solution::new(
+            vec![0.0; problem.system.dofs()],
+            vec![glam::DVec3::ZERO; problem.contacts.len()],
+        ),
     }
 }
 
-fn report(head: &str, captured: &[Captured], how: Solver) -> Result<(), SolveError> {
-    let (mut worst, mut products, mut failures, mut times) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+fn report(
+    head: &str,
+    captured: &[Captured],
+    (_, build, iterations): &Way,
+) -> Result<(), SolveError> {
+    let (mut worst, mut products, mut solves) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut failures, mut times) = (Vec::new(), Vec::new());
     for tolerance in TOLERANCES {
         let began = Instant::now();
         let mut outcomes = Vec::new();
         for of in captured {
-            let (solution, outcome, factor) = run(of, how, tolerance)?;
-            let errors = of
-                .problem
-                .errors(&factor, &solution.velocities, &solution.impulses);
+            let limits = Limits {
+                tolerance,
+                iterations: *iterations,
+            };
+            let (_, outcome, errors) = run(of, build().as_mut(), limits)?;
             let is_honest = outcome.is_converged == (errors.largest() <= tolerance);
             if !is_honest {
                 eprintln!("{head}: says {outcome:?}, is {errors:?}");
@@ -121,44 +139,28 @@ fn report(head: &str, captured: &[Captured], how: Solver) -> Result<(), SolveErr
         times.push((milliseconds * 1e3).round() / 1e3);
         worst.push(outcomes.iter().map(|of| of.iterations).max().unwrap_or(0));
         products.push(outcomes.iter().map(|of| of.products).max().unwrap_or(0));
+        solves.push(outcomes.iter().map(|of| of.solves).max().unwrap_or(0));
         failures.push(outcomes.iter().filter(|of| !of.is_converged).count());
     }
     let contacts = captured.iter().map(|of| of.problem.contacts.len()).max();
     println!(
-        "{{{head},\"problems\":{},\"contacts\":{},\"iterations\":{worst:?},\"products\":{products:?},\"failures\":{failures:?},\"mean_ms\":{times:?}}}",
+        "{{{head},\"problems\":{},\"contacts\":{},\"iterations\":{worst:?},\"products\":{products:?},\"solves\":{solves:?},\"failures\":{failures:?},\"mean_ms\":{times:?}}}",
         captured.len(),
         contacts.unwrap_or(0)
     );
     Ok(())
 }
 
+/// Solves a problem; its answer, and how good that is.
 fn run(
     of: &Captured,
-    how: Solver,
-    tolerance: f64,
-) -> Result<(Solution, Outcome, SystemFactor), SolveError> {
-    let mut factor = SystemFactor::of(&of.problem.system)?;
-    factor.factorize(&of.problem.system)?;
-    let (solution, outcome) = match how {
-        Solver::Admm(settings) => {
-            let settings = Settings {
-                most_iterations: MOST,
-                ..settings(tolerance)
-            };
-            let mut problem = of.problem.clone();
-            Admm::new(settings).solve(&mut problem, &mut factor, &of.warm, &mut Unrefined)?
-        }
-        Solver::GaussSeidel => {
-            let settings = gauss_seidel::Settings {
-                most_sweeps: MOST,
-                ..gauss_seidel::Settings::new(tolerance)
-            };
-            gauss_seidel::solve_nodal(&of.problem, &factor, &of.warm, settings)?
-        }
-        Solver::Robust => {
-            let impulses = of.warm.impulses_of(&of.problem);
-            condensed::solve(&of.problem, &factor, &impulses, tolerance)?
-        }
-    };
-    Ok((solution, outcome, factor))
+    solver: &mut dyn Solver,
+    limits: Limits,
+) -> Result<(Solution, Outcome, Errors), SolveError> {
+    let (mut problem, mut factors) = (of.problem.clone(), Factors::default());
+    let solved = solver.solve(&mut problem, &mut factors, &of.warm, limits, &mut Unrefined)?;
+    let (solution, outcome) = solved;
+    let factor = factors.of(&problem.system)?;
+    let errors = problem.errors(factor, &solution.velocities, &solution.impulses);
+    Ok((solution, outcome, errors))
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use reefknot_contact::file::ProblemFile;
-use reefknot_contact::solve::task::{Grade, Solver, Task};
+use reefknot_contact::solve::table::{SOLVERS, SolverEntry};
+use reefknot_contact::solve::task::{Grade, Task, accepts};
 
 const TOLERANCES: [f64; 3] = [1e-4, 1e-6, 1e-8];
 const ROUNDS: usize = 3;
@@ -23,7 +24,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     files.sort();
     for path in files {
         let problem = ProblemFile::from_bytes(&std::fs::read(&path)?)?;
-        for solver in [Solver::Robust, Solver::GaussSeidel] {
+        for solver in SOLVERS
+            .iter()
+            .filter(|solver| accepts(solver, &problem).is_ok())
+        {
             for tolerance in TOLERANCES {
                 examine(&path, &problem, solver, tolerance)?;
             }
@@ -35,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn examine(
     path: &Path,
     problem: &ProblemFile,
-    solver: Solver,
+    solver: &'static SolverEntry,
     tolerance: f64,
 ) -> Result<(), Box<dyn Error>> {
     let mut least = f64::INFINITY;
@@ -48,7 +52,7 @@ fn examine(
         if round + 1 < ROUNDS {
             continue;
         }
-        let grade = task.grade(&answer);
+        let grade = task.grade(&answer)?;
         let Grade::Relative {
             natural_map_error,
             scaled_error,
@@ -61,7 +65,7 @@ fn examine(
              \"iterations\":{},\"natural_map_error\":{natural_map_error:e},\"scaled_error\":{scaled_error:e},\
              \"converged\":{}}}",
             path.file_stem().unwrap_or_default().to_string_lossy(),
-            solver.name(),
+            solver.name,
             task.contacts(),
             outcome.iterations,
             grade.is_within(tolerance),

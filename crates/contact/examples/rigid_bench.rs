@@ -9,28 +9,20 @@ use glam::{DMat3, DVec3};
 use reefknot_contact::block_rows::BlockRows;
 use reefknot_contact::delassus::{DelassusError, DelassusProblem};
 use reefknot_contact::numbers::Numbers;
-use reefknot_contact::solve::{Outcome, gauss_seidel, robust};
+use reefknot_contact::solve::Limits;
+use reefknot_contact::solve::options::Options;
+use reefknot_contact::solve::table::SOLVERS;
 
 type Result<T> = std::result::Result<T, DelassusError>;
 
 const TOLERANCE: f64 = 1e-6;
 const FRICTIONS: [f64; 4] = [0.0, 0.3, 0.7, 1.2];
 
-/// A solver, from nothing to impulses.
-type Solver = fn(&DelassusProblem, &mut Vec<DVec3>) -> Outcome;
-
-const SOLVERS: [(&str, Solver); 2] = [
-    ("robust", |problem, impulses| {
-        robust::solve(problem, TOLERANCE, impulses)
-    }),
-    ("gauss-seidel", |problem, impulses| {
-        let settings = gauss_seidel::Settings {
-            most_sweeps: 2000,
-            ..gauss_seidel::Settings::new(TOLERANCE)
-        };
-        gauss_seidel::solve(problem, settings, impulses)
-    }),
-];
+/// Sweeps of Gauss-Seidel, at most; what ends by itself does so long before.
+const LIMITS: Limits = Limits {
+    tolerance: TOLERANCE,
+    iterations: 2000,
+};
 
 fn main() -> std::result::Result<(), Box<dyn Error>> {
     let sizes: std::result::Result<Vec<usize>, _> =
@@ -50,10 +42,14 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
 }
 
 fn measure(scene: &str, problem: &DelassusProblem) {
-    for (name, solve) in SOLVERS {
+    for solver in &SOLVERS {
+        let Some(solve) = solver.delassus else {
+            continue;
+        };
+        let (name, options) = (solver.name, Options::defaults(solver.options));
         let mut impulses = vec![DVec3::ZERO; problem.contacts()];
         let began = Instant::now();
-        let outcome = solve(problem, &mut impulses);
+        let outcome = solve(problem, &options, LIMITS, &mut impulses);
         let time = began.elapsed().as_secs_f64();
         let errors = problem.errors(&impulses);
         println!(

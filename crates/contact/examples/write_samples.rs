@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use reefknot_contact::file::problem::CapturedProblem;
 use reefknot_contact::problem::{NodalProblem, Solution, stopping_tolerance};
 use reefknot_contact::samples;
-use reefknot_contact::solve::admm::{Admm, Settings};
-use reefknot_contact::solve::{Unrefined, Warm};
-use reefknot_contact::system::SystemFactor;
+use reefknot_contact::solve::{Unrefined, WarmStart, admm};
+use reefknot_contact::system::Factors;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -37,25 +36,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn drive(problem: &NodalProblem, warm: &Warm) -> Solution {
-    let solved = || {
-        let mut factor = SystemFactor::of(&problem.system)?;
-        factor.factorize(&problem.system)?;
-        Admm::new(Settings::new(1e-8)).solve(
-            &mut problem.clone(),
-            &mut factor,
-            warm,
-            &mut Unrefined,
-        )
-    };
-    match solved() {
+fn drive(problem: &NodalProblem, warm: &WarmStart) -> Solution {
+    let (mut problem, mut factors) = (problem.clone(), Factors::default());
+    let limits = admm::ENTRY.limits(1e-8);
+    let mut solver = admm::ENTRY.default();
+    match solver.solve(&mut problem, &mut factors, warm, limits, &mut Unrefined) {
         Ok((solution, _)) => solution,
         Err(error) => {
             eprintln!("a step was not solved: {error}");
-            Solution {
-                velocities: vec![0.0; problem.system.dofs()],
-                impulses: vec![glam::DVec3::ZERO; problem.contacts.len()],
-            }
+            Solution::new(
+                vec![0.0; problem.system.dofs()],
+                vec![glam::DVec3::ZERO; problem.contacts.len()],
+            )
         }
     }
 }

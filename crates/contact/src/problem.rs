@@ -18,6 +18,7 @@ pub use contacts::{Contact, Contacts};
 pub use errors::{Errors, stopping_tolerance};
 pub(crate) use errors::{larger, largest};
 
+use crate::solve::ContactState;
 use crate::system::{Sets, System, SystemFactor};
 
 /// A frictional contact problem in velocities and impulses.
@@ -32,7 +33,7 @@ pub struct NodalProblem {
     /// The lumped mass of every node (kg).
     pub masses: Vec<f64>,
     /// How easily every node moves (1/kg), for weights: how much a unit impulse would move it if its body were rigid
-    /// ([`crate::mobility`]), or a part of what it does move.
+    /// ([`crate::mobility`]), or a part of what it does move. A hint, for solvers that use it; may be empty.
     pub mobilities: Vec<f64>,
     /// Degrees of freedom that are no part of a node, each with the length that turns it into metres (twists: the radius).
     pub arms: Vec<(usize, f64)>,
@@ -47,6 +48,21 @@ pub struct Solution {
     pub velocities: Vec<f64>,
     /// r of every contact (N s), in world axes.
     pub impulses: Vec<DVec3>,
+    /// The mean of r over the last iterations, of solvers that take one; else empty.
+    pub averages: Vec<DVec3>,
+    /// What every contact does, of solvers that keep such states; else empty.
+    pub states: Vec<ContactState>,
+}
+
+impl Solution {
+    /// An answer without averages and states.
+    pub fn new(velocities: Vec<f64>, impulses: Vec<DVec3>) -> Self {
+        Self {
+            velocities,
+            impulses,
+            ..Self::default()
+        }
+    }
 }
 
 impl NodalProblem {
@@ -86,6 +102,12 @@ impl NodalProblem {
         self.add_impulses(impulses, &mut velocities);
         factor.solve_in_place(&self.system, &mut velocities);
         velocities
+    }
+
+    /// How easily a node moves (1/kg): as the hint says, or else as its mass does.
+    pub fn mobility(&self, node: usize) -> f64 {
+        let hint = self.mobilities.get(node).copied();
+        hint.unwrap_or_else(|| self.masses[node].recip())
     }
 
     /// The group of every contact, and how many groups there are: contacts of different groups share nothing that moves.

@@ -37,7 +37,7 @@ pub use units::rescale;
 use crate::block_sparse::BlockSparse;
 use crate::mobility;
 use crate::problem::{Contact, Contacts, NodalProblem, Solution};
-use crate::solve::Warm;
+use crate::solve::WarmStart;
 use crate::system::{Body, Coupling, Matrix, System};
 use matter::Square;
 use touch::{Collider, Pair, Point, Skin, Touch};
@@ -104,7 +104,7 @@ pub struct Captured {
     /// What was to be solved.
     pub problem: NodalProblem,
     /// What the step before ended with.
-    pub warm: Warm,
+    pub warm: WarmStart,
 }
 
 /// The problems of `count` steps of a world, which moves as `solve` says.
@@ -115,21 +115,18 @@ pub fn capture(
     mut world: World,
     step: f64,
     count: usize,
-    mut solve: impl FnMut(&NodalProblem, &Warm) -> Solution,
+    mut solve: impl FnMut(&NodalProblem, &WarmStart) -> Solution,
 ) -> Vec<Captured> {
-    let mut warm = Warm {
+    let mut warm = WarmStart {
         velocities: world.velocities.clone(),
-        impulses: Vec::new(),
+        contacts: Vec::new(),
     };
     let mut captured = Vec::with_capacity(count);
     for _ in 0..count {
         let problem = world.problem(step);
-        let Solution {
-            velocities,
-            impulses,
-        } = solve(&problem, &warm);
-        world.advance(step, &velocities);
-        let next = Warm::from_solution(&problem, velocities, &impulses);
+        let solution = solve(&problem, &warm);
+        world.advance(step, &solution.velocities);
+        let next = WarmStart::from_solution(&problem, solution);
         let warm = std::mem::replace(&mut warm, next);
         captured.push(Captured { problem, warm });
     }

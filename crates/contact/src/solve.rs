@@ -1,4 +1,4 @@
-//! Solvers of contact problems: what goes in and comes out, whichever it is.
+//! Solvers of contact problems: what goes in and comes out, whichever it is. [`table`] lists them.
 
 pub mod admm;
 pub mod alart_curnier;
@@ -6,59 +6,81 @@ pub mod coloring;
 pub mod condensed;
 pub mod gauss_seidel;
 pub mod gmres;
+pub mod options;
+mod polish;
+pub mod refining;
 pub mod robust;
+pub mod table;
 pub mod task;
-
-use glam::DVec3;
+mod warm;
 
 use crate::delassus::nodal::TooManyNodes;
-use crate::problem::NodalProblem;
-use crate::system::SystemFactorError;
+use crate::problem::{NodalProblem, Solution};
+use crate::system::{Factors, SystemFactorError};
 
-/// Where a solver begins: what the step before ended with.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Warm {
-    /// v (m/s), flat; zero if empty.
-    pub velocities: Vec<f64>,
-    /// Contacts by ascending id with their r (N s), in world axes. Others begin without an impulse.
-    pub impulses: Vec<(u64, DVec3)>,
+pub use polish::Polish;
+pub use warm::{ContactMemory, ContactState, WarmStart};
+
+/// A solver of nodal problems, with the memory that it keeps from step to step. Nothing in that memory changes an answer.
+pub trait Solver: Send + Sync {
+    /// Solves a problem from a warm start, up to the limits. `factors` are those of A, made if the solver asks for them. `refine` is shown
+    /// motions on the way, or answers only; it changes the problem, and the solver goes on from where it was.
+    ///
+    /// # Errors
+    /// If a matrix cannot be factorized, or the problem is too large for the solver.
+    fn solve(
+        &mut self,
+        problem: &mut NodalProblem,
+        factors: &mut Factors,
+        warm: &WarmStart,
+        limits: Limits,
+        refine: &mut dyn Refine,
+    ) -> Result<(Solution, Outcome), SolveError>;
+
+    /// Whether it makes use of [`NodalProblem::mobilities`].
+    fn uses_mobilities(&self) -> bool {
+        false
+    }
 }
 
-/// How a solver ended.
+/// When a solver ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// What may be left of both errors (m for nodal problems); see [`crate::problem::stopping_tolerance`].
+    pub tolerance: f64,
+    /// It ends after so many iterations, converged or not.
+    pub iterations: usize,
+}
+
+/// How a solver ended, and what it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Iterations, of whatever kind the solver makes.
     pub iterations: usize,
-    /// Solves with A, or products with the Delassus operator.
+    /// Products with A, or with the Delassus operator.
     pub products: usize,
+    /// Solves with the factors of A, or of A with weights.
+    pub solves: usize,
+    /// Factorizations, of A or of another matrix as large.
+    pub factorizations: usize,
+    /// How often a contact opened, closed, began to slip or to stick, of solvers that keep such states.
+    pub state_changes: usize,
+    /// How often the problem was refined.
+    pub linearisations: usize,
     /// Whether both errors are within the tolerance.
     pub is_converged: bool,
 }
 
-impl Warm {
-    /// From an answer to a problem.
-    pub fn from_solution(problem: &NodalProblem, velocities: Vec<f64>, impulses: &[DVec3]) -> Self {
-        let ids = problem.contacts.iter().map(|contact| contact.id);
-        let mut impulses: Vec<(u64, DVec3)> = ids.zip(impulses.iter().copied()).collect();
-        impulses.sort_by_key(|(id, _)| *id);
-        Self {
-            velocities,
-            impulses,
-        }
-    }
-
-    /// r of every contact of a problem.
-    pub fn impulses_of(&self, problem: &NodalProblem) -> Vec<DVec3> {
-        let contacts = problem.contacts.iter();
-        contacts.map(|contact| self.impulse(contact.id)).collect()
-    }
-
-    /// The impulse of a contact; none if it is new.
-    pub fn impulse(&self, id: u64) -> DVec3 {
-        match self.impulses.binary_search_by_key(&id, |(id, _)| *id) {
-            Ok(place) => self.impulses[place].1,
-            Err(_) => DVec3::ZERO,
-        }
+impl Outcome {
+    /// Adds the work of another solve; whether that converged is what counts.
+    pub fn add(&mut self, other: &Outcome) {
+        self.iterations += other.iterations;
+        self.products += other.products;
+        self.solves += other.solves;
+        self.factorizations += other.factorizations;
+        self.state_changes += other.state_changes;
+        self.linearisations += other.linearisations;
+        self.is_converged = other.is_converged;
     }
 }
 
@@ -90,13 +112,32 @@ pub trait Refine {
     ) -> Refined;
 }
 
-/// What [`Refine::refine`] changed.
+/// What [`Refine::refine`] changed; contacts by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refined {
-    /// Whether contacts came, went or changed.
-    pub contacts: bool,
+    /// Contacts that are new.
+    pub added: Vec<u64>,
+    /// Contacts with another normal, stencil, k or law.
+    pub changed: Vec<u64>,
+    /// Contacts that are gone.
+    pub removed: Vec<u64>,
+    /// Contacts that go on under another id, from and to: a point that slid onto the next triangle keeps its force and state.
+    pub renamed: Vec<(u64, u64)>,
     /// The bodies whose matrix or force changed.
     pub bodies: Vec<usize>,
+}
+
+impl Refined {
+    /// Whether no contact came, went or changed.
+    pub fn has_same_contacts(&self) -> bool {
+        let ids = [&self.added, &self.changed, &self.removed];
+        ids.iter().all(|ids| ids.is_empty()) && self.renamed.is_empty()
+    }
+
+    /// Whether nothing changed.
+    pub fn is_nothing(&self) -> bool {
+        self.has_same_contacts() && self.bodies.is_empty()
+    }
 }
 
 /// Leaves a problem as it is.
@@ -109,9 +150,41 @@ impl Refine for Unrefined {
     }
 }
 
-impl Refined {
-    /// Whether nothing changed.
-    pub fn is_nothing(&self) -> bool {
-        !self.contacts && self.bodies.is_empty()
+/// The motion of a problem for as long as it has no contacts; nothing once refinement has found some. Without contacts there is nothing
+/// to iterate on, and refinements count for the limit.
+pub(crate) fn solve_free(
+    problem: &mut NodalProblem,
+    factors: &mut Factors,
+    limits: Limits,
+    refine: &mut dyn Refine,
+) -> Result<(Option<Solution>, Outcome), SolveError> {
+    let mut outcome = Outcome::default();
+    while problem.contacts.is_empty() {
+        let velocities = problem.velocities(factors.of(&problem.system)?, &[]);
+        outcome.solves += 1;
+        let refined = look_at_answer(refine, problem, &velocities);
+        factors.invalidate_bodies(refined.bodies.iter().copied());
+        outcome.is_converged = refined.is_nothing();
+        outcome.linearisations += usize::from(!outcome.is_converged);
+        let is_over = outcome.is_converged || outcome.linearisations >= limits.iterations;
+        if is_over && problem.contacts.is_empty() {
+            return Ok((Some(Solution::new(velocities, Vec::new())), outcome));
+        }
+    }
+    Ok((None, outcome))
+}
+
+/// Shows an answer to a refinement, if that is due; what it changed.
+pub(crate) fn look_at_answer(
+    refine: &mut dyn Refine,
+    problem: &mut NodalProblem,
+    velocities: &[f64],
+) -> Refined {
+    match refine.is_due(true) {
+        true => refine.refine(problem, velocities, true),
+        false => Refined::default(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,9 +24,9 @@ use crate::collide::volume::{MOVING, Motion, Volumes};
 use crate::collide::{ccd, proximity::Contact};
 use crate::model::Model;
 use crate::model::touch::Touch;
-use crate::state::{Span, State};
+use crate::step_input::StepInput;
 use shapes::ShapeMargins;
-pub(crate) use shapes::{Standing, pose_at};
+pub(crate) use shapes::Standing;
 
 /// The part of the thickness that a motion must keep, whatever the solver says.
 pub(crate) const GUARD: f64 = 0.1;
@@ -121,21 +121,33 @@ impl Known {
     }
 }
 
-/// Where the points of everything that can touch are in a state, at a time.
-pub(crate) fn points_at(model: &Model, touch: &Touch, nodes: &[DVec3], time: f64) -> Vec<DVec3> {
-    let mut points = carried(touch, nodes, vec![DVec3::ZERO; touch.places.len()]);
-    let mut point = 0;
-    while point < points.len() {
-        let object = touch.object_of(point as u32);
-        let end = (point..points.len())
-            .find(|at| touch.object_of(*at as u32) != object)
-            .unwrap_or(points.len());
-        if let Some(told) = model.told_points(object, time) {
-            for at in point..end {
-                points[at] = told[touch.places[at].1 as usize];
-            }
+/// Where the points of everything that can touch are at the start of a run.
+pub(crate) fn points_at_start(model: &Model, touch: &Touch) -> Vec<DVec3> {
+    let scripted = |object| {
+        let points = model.scripted_points_of(object, 0.0)?;
+        Some((object, points))
+    };
+    let scripted: Vec<_> = touch.objects_with_points().filter_map(scripted).collect();
+    let scripted = scripted
+        .iter()
+        .map(|(object, points)| (*object, &points[..]));
+    carried(
+        touch,
+        &model.start.positions,
+        scripted_points(touch, scripted),
+    )
+}
+
+/// The points of scripted objects, which are given; the others at the origin.
+fn scripted_points<'a>(
+    touch: &Touch,
+    scripted: impl Iterator<Item = (usize, &'a [DVec3])>,
+) -> Vec<DVec3> {
+    let mut points = vec![DVec3::ZERO; touch.places.len()];
+    for (object, given) in scripted {
+        for point in touch.points_of(object) {
+            points[point] = given[touch.places[point].1 as usize];
         }
-        point = end;
     }
     points
 }
@@ -158,23 +170,26 @@ fn carried(touch: &Touch, nodes: &[DVec3], mut points: Vec<DVec3>) -> Vec<DVec3>
 }
 
 impl<'a> Detection<'a> {
-    /// Looks around at the start of a step. `expected` is where nodes are expected to end; `is_held` tells which unknowns are held.
+    /// Looks around at the start of a step. `expected` is where nodes are expected to end.
     pub(crate) fn new(
-        model: &'a Model,
+        input: &StepInput<'a>,
         touch: &'a Touch,
-        from: &State,
-        span: &Span,
         expected: &[DVec3],
-        (is_held, detector): (&[bool], &mut Detector),
+        detector: &mut Detector,
     ) -> Detection<'a> {
-        let start = points_at(model, touch, &from.positions, span.begin);
-        let told = points_at(model, touch, &from.positions, span.end);
+        let (model, nodes) = (input.model, &input.from.positions);
+        let scripted = input.prescribed.scripted.iter();
+        let [start, told] = [
+            scripted_points(touch, scripted.clone().map(|it| (it.object, &it.begin[..]))),
+            scripted_points(touch, scripted.map(|it| (it.object, &it.end[..]))),
+        ];
+        let [start, told] = [start, told].map(|points| carried(touch, nodes, points));
         let mut to = carried(touch, expected, told.clone());
         if farthest(&start, &to).is_some() {
             to.clone_from(&start);
         }
         // Bodies at rest begin to fall, and contacts push: without room for that, everything would be searched again.
-        let fall = model.gravity.length() * span.h * span.h;
+        let fall = model.gravity.length() * input.h() * input.h();
         let ways = start.iter().zip(&to).map(|(from, to)| from.distance(*to));
         let room = ways.zip(&touch.skin);
         let room: Vec<f64> = room
@@ -193,17 +208,14 @@ impl<'a> Detection<'a> {
         let kept = detector.tree.take();
         let mut tree = kept.unwrap_or_else(|| Tree::new(features, &Volumes::new(&motion)));
         let lists = CandidateLists::new(&mut tree, features, &motion, &room);
-        let is_free = |node: u32| {
-            let offset = model.unknowns.node_offset[node as usize];
-            is_held[offset..offset + 3].contains(&false)
-        };
+        let is_free = |node: u32| input.is_free(node);
         let points = 0..touch.places.len() as u32;
         let is_movable = points
             .map(|point| touch.stencil(point).iter().any(|(node, _)| is_free(*node)))
             .collect();
-        let standing = touch.colliders.iter();
+        let standing = touch.colliders.iter().zip(&input.prescribed.poses);
         let standing = standing
-            .map(|collider| Standing::new(model, collider, span, &start))
+            .map(|(collider, poses)| Standing::new(collider, *poses, &start))
             .collect();
         Detection {
             model,

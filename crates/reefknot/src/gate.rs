@@ -20,8 +20,8 @@ use glam::DVec3;
 
 use crate::collide::pair::Feature;
 use crate::detect::{Detection, GUARD, Touching};
-use crate::energy::linearize::Problem;
 use crate::pose::{Posed, Posing};
+use crate::step_input::StepInput;
 use project::{is_projected, zones};
 use stop::{Reach, Stops};
 
@@ -52,11 +52,11 @@ pub(crate) enum Stopped {
 
 /// Changes velocities until nothing comes closer than the guard; whether it had to.
 pub(crate) fn pass(
-    step: &Problem<'_>,
+    input: &StepInput<'_>,
     detection: &mut Detection<'_>,
     velocities: &mut [f64],
 ) -> Result<bool, Stopped> {
-    let to = detection.to(&step.ends(velocities));
+    let to = detection.to(&input.ends(velocities));
     if let Some((point, way)) = detection.lost(&to) {
         return Err(Stopped::Lost(point, way));
     }
@@ -64,22 +64,22 @@ pub(crate) fn pass(
     if impacts.is_empty() {
         return Ok(false);
     }
-    project_zones(step, detection, &impacts, velocities);
-    impacts = look(step, detection, velocities, None);
+    project_zones(input, detection, &impacts, velocities);
+    impacts = look(input, detection, velocities, None);
     for (rounds, reach) in [(STOPS, Reach::Nodes), (BODY_STOPS, Reach::Bodies)] {
-        let mut stops = Stops::new(step, reach);
+        let mut stops = Stops::new(input, reach);
         for _ in 0..rounds {
             if impacts.is_empty() {
                 return Ok(true);
             }
-            let changed = stops.stop(step, detection, &impacts, velocities);
+            let changed = stops.stop(input, detection, &impacts, velocities);
             if changed.is_empty() {
                 break;
             }
-            impacts = look(step, detection, velocities, Some(&changed));
+            impacts = look(input, detection, velocities, Some(&changed));
             // Nothing passes before all of it was looked at.
             if impacts.is_empty() {
-                impacts = look(step, detection, velocities, None);
+                impacts = look(input, detection, velocities, None);
             }
         }
     }
@@ -92,20 +92,20 @@ pub(crate) fn pass(
 /// Projects velocities zone by zone until nothing collides. Zones that fail are left as they were: constraints that contradict each other
 /// make velocities grow, and more collide than before.
 fn project_zones(
-    step: &Problem<'_>,
+    input: &StepInput<'_>,
     detection: &mut Detection<'_>,
     first: &[Touching],
     velocities: &mut [f64],
 ) {
     let before = velocities.to_vec();
     let mut constraints: Vec<Posed> = Vec::new();
-    let mut is_failed = vec![false; step.model.masses.len()];
+    let mut is_failed = vec![false; input.model.masses.len()];
     let mut impacts = first.to_vec();
     for round in 0..=PROJECTIONS {
         let is_over = round == PROJECTIONS || impacts.len() > MORE * first.len();
-        join(step, detection, &mut constraints, &impacts);
+        join(input, detection, &mut constraints, &impacts);
         let mut changed = Vec::new();
-        for zone in zones(step, &constraints) {
+        for zone in zones(input, &constraints) {
             let is_hit = |posed: &&Posed| {
                 let id = posed.touching.id;
                 impacts
@@ -121,10 +121,10 @@ fn project_zones(
                     .map(|(node, _)| *node)
             };
             let has_failed = nodes().any(|node| is_failed[node as usize]);
-            if has_failed || is_over || !is_projected(step, &zone, velocities) {
+            if has_failed || is_over || !is_projected(input, &zone, velocities) {
                 for node in nodes() {
                     is_failed[node as usize] = true;
-                    let offset = step.model.unknowns.node_offset[node as usize];
+                    let offset = input.model.unknowns.node_offset[node as usize];
                     velocities[offset..offset + 3].copy_from_slice(&before[offset..offset + 3]);
                 }
             } else {
@@ -134,7 +134,7 @@ fn project_zones(
         if is_over || changed.is_empty() {
             return;
         }
-        impacts = look(step, detection, velocities, Some(&changed));
+        impacts = look(input, detection, velocities, Some(&changed));
     }
 }
 
@@ -153,17 +153,17 @@ fn no_room(detection: &Detection<'_>, impact: &Touching) -> NoRoom {
 
 /// What comes too close with these velocities; if nodes are given, only of what these move.
 fn look(
-    step: &Problem<'_>,
+    input: &StepInput<'_>,
     detection: &mut Detection<'_>,
     velocities: &[f64],
     changed: Option<&[u32]>,
 ) -> Vec<Touching> {
-    let nodes = step.ends(velocities);
+    let nodes = input.ends(velocities);
     let to = detection.to(&nodes);
     let Some(changed) = changed else {
         return detection.impacts(&to, GUARD, None);
     };
-    let mut is_changed = vec![false; step.model.masses.len()];
+    let mut is_changed = vec![false; input.model.masses.len()];
     for node in changed {
         is_changed[*node as usize] = true;
     }
@@ -179,12 +179,12 @@ fn look(
 
 /// Adds impacts to constraints; one that is there already is replaced.
 fn join(
-    step: &Problem<'_>,
+    input: &StepInput<'_>,
     detection: &Detection<'_>,
     constraints: &mut Vec<Posed>,
     impacts: &[Touching],
 ) {
-    let posing = Posing { step, detection };
+    let posing = Posing { input, detection };
     constraints.extend(impacts.iter().map(|impact| posing.pose(impact)));
     // The sort is stable: of two with the same id the newer one comes last, and is kept.
     constraints.sort_by_key(|posed| posed.touching.id);

@@ -27,4 +27,5 @@ pub mod resume;
 pub mod run;
 pub mod scene;
 pub mod state;
+pub mod step_input;
 pub mod units;

@@ -8,9 +8,9 @@ use reefknot_contact::problem::{Contact, Contacts};
 
 use crate::collide::pair::Feature;
 use crate::detect::{Detection, Touching};
-use crate::energy::linearize::Problem;
 use crate::model::contact::Pairing;
 use crate::scene::tables::ContactLevel;
+use crate::step_input::StepInput;
 
 /// A contact of a problem, and where it comes from.
 #[derive(Clone, Debug)]
@@ -30,14 +30,14 @@ pub(crate) struct Posed {
 
 /// What contacts are posed with.
 pub(crate) struct Posing<'a, 'b> {
-    pub(crate) step: &'a Problem<'a>,
+    pub(crate) input: &'a StepInput<'a>,
     pub(crate) detection: &'a Detection<'b>,
 }
 
 impl Posing<'_, '_> {
     /// A contact of the problem.
     pub(crate) fn pose(&self, touching: &Touching) -> Posed {
-        let (detection, model) = (self.detection, self.step.model);
+        let (detection, model) = (self.detection, self.input.model);
         let objects = touching.features.map(|feature| self.object(feature));
         let pairing = detection.touch.pairing(model, objects[0], objects[1]);
         let (stencil, drift) = (self.stencil(touching), self.drift(touching));
@@ -82,8 +82,8 @@ impl Posing<'_, '_> {
         drift: DVec3,
         pairing: &Pairing,
     ) -> (f64, f64) {
-        let (h, from, contact) = (self.step.h(), self.step.from, &self.step.model.contact);
-        let falling = self.step.model.gravity.length() * h;
+        let (h, from, contact) = (self.input.h(), self.input.from, &self.input.model.contact);
+        let falling = self.input.model.gravity.length() * h;
         let speed = relative(stencil, drift, |node| from.velocities[node as usize]);
         let now = -touching.normal.dot(speed);
         let known = from
@@ -94,10 +94,11 @@ impl Posing<'_, '_> {
         // What is too close moves apart no faster than this: nothing pops, nor what moves it.
         let closing = match (contact.level, is_reached) {
             (ContactLevel::Velocity, true) if touching.gap >= 0.0 => 0.0,
-            _ => (touching.gap / h).max(-contact.recovery * (2.0 * self.give(stencil)).min(1.0)),
+            _ => (touching.gap / h)
+                .max(-contact.recovery * (2.0 * self.largest_weight(stencil)).min(1.0)),
         };
         let bounces = pairing.restitution > 0.0 && approach > 2.0 * falling && is_reached;
-        if !bounces || self.step.is_static {
+        if !bounces || self.input.is_static {
             return (closing, 0.0);
         }
         match touching.gap <= h * falling || contact.level == ContactLevel::Velocity {
@@ -107,10 +108,10 @@ impl Posing<'_, '_> {
     }
 
     /// The largest weight of a node that can move: a contact beside a held node is moved by its other end as by a long lever.
-    pub(crate) fn give(&self, stencil: &[(u32, f64)]) -> f64 {
+    pub(crate) fn largest_weight(&self, stencil: &[(u32, f64)]) -> f64 {
         let is_free = |node: u32| {
-            let offset = self.step.model.unknowns.node_offset[node as usize];
-            self.step.held.is_held[offset..offset + 3].contains(&false)
+            let offset = self.input.model.unknowns.node_offset[node as usize];
+            self.input.prescribed.held.is_held[offset..offset + 3].contains(&false)
         };
         let free = stencil.iter().filter(|(node, _)| is_free(*node));
         free.map(|(_, weight)| weight.abs()).fold(0.0, f64::max)
@@ -150,11 +151,11 @@ impl Posing<'_, '_> {
     /// The nodes and weights of a place on a ball, given from its middle. It is the point of the ball that comes there half way through
     /// the step: one that begins there would rise while the ball rolls on, and its normal force would turn the ball.
     fn on_ball(&self, middle: u32, place: DVec3) -> [(u32, f64); 4] {
-        let from = self.step.from;
-        let half = if self.step.is_static {
+        let from = self.input.from;
+        let half = if self.input.is_static {
             0.0
         } else {
-            0.5 * self.step.h()
+            0.5 * self.input.h()
         };
         let axis = |at: u32| {
             let node = (middle + at) as usize;
@@ -172,7 +173,7 @@ impl Posing<'_, '_> {
 
     /// The relative velocity that is told (m/s): of points that no node carries, and of colliders with a formula.
     fn drift(&self, touching: &Touching) -> DVec3 {
-        let (detection, h) = (self.detection, self.step.h());
+        let (detection, h) = (self.detection, self.input.h());
         let mut moved = DVec3::ZERO;
         let mut place = DVec3::ZERO;
         for (point, weight) in touching.points.iter().zip(touching.weights) {
@@ -203,15 +204,15 @@ pub(crate) fn relative(
 }
 
 /// The contacts of a problem, in the order given. What nodes do that are held is no question of the problem: it is known, as what colliders do.
-pub(crate) fn contacts_of(step: &Problem<'_>, posed: &[Posed]) -> Contacts {
-    let unknowns = &step.model.unknowns;
+pub(crate) fn contacts_of(input: &StepInput<'_>, posed: &[Posed]) -> Contacts {
+    let unknowns = &input.model.unknowns;
     let mut rates = vec![0.0; unknowns.count];
-    for (dof, rate) in step.told() {
+    for (dof, rate) in input.held_velocities() {
         rates[dof] = rate;
     }
     let is_free = |node: u32| {
         let offset = unknowns.node_offset[node as usize];
-        step.held.is_held[offset..offset + 3].contains(&false)
+        input.prescribed.held.is_held[offset..offset + 3].contains(&false)
     };
     let mut contacts = Contacts::new();
     for posed in posed {

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use crate::integrate::claims::Claims;
+
 /// Seconds spent in the parts of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phases {
@@ -63,7 +65,7 @@ impl Energies {
 }
 
 /// One step: a line of `run.jsonl`. What was not computed is `null`, never a silent 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
     /// Number of the step, from 1.
     pub step: u64,
@@ -211,6 +213,8 @@ pub struct SummaryFacts {
     pub method: String,
     /// Contact solver, "none" without contact.
     pub solver: String,
+    /// What the method claims of every step.
+    pub claims: Claims,
     /// Threads.
     pub threads: usize,
     /// Time step (s).

@@ -80,7 +80,7 @@ pub fn find(folder: &RunFolder, model: &Model) -> Result<ResumePoint, IoError> {
         .iter()
         .take(kept)
         .for_each(|report| statistics.add(report));
-    let mut probes = ProbeSeries::new(&model.probes, model.clock.h(), model.method.integrator);
+    let mut probes = ProbeSeries::new(&model.probes, model.clock.h(), &model.method.integrator);
     // Step 0 has a row, but is written again when a run starts from there.
     let kept_rows = if kept == 0 { 0 } else { kept + 1 };
     rows.rows

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use reefknot_contact::file::problem::CapturedProblem;
 use serde_json::{Value as Json, json};
 
-use crate::integrate::{self, Scratch, Step, StepError};
+use crate::integrate::{self, Scratch, Step, StepError, StepOptions};
 use crate::io::IoError;
 use crate::io::atomic::flush_to_disk;
 use crate::io::folder::{Contents, FORMAT_VERSION, Log, Origin, RunFolder};
@@ -132,7 +132,7 @@ pub struct Outcome {
     pub ending: Ending,
     /// Its summary.
     pub summary: Summary,
-    /// If there are intersections: the first, with step and time, in a sentence.
+    /// If there are intersections, and the method claims that there are none: the first, with step and time, in a sentence.
     pub offence: Option<String>,
     /// How many contact problems were stored.
     pub captured: u64,
@@ -243,13 +243,18 @@ fn refuse_other_scene(scene: &Scene, model: &Model, folder: &RunFolder) -> Resul
         .read_text("scene.toml")
         .map_err(|error| refused(error.to_string()))?;
     // A lost or damaged manifest is written anew: the scene says whose run it is.
-    if let Some(manifest) = folder.manifest()
-        && manifest["format_version"].as_u64() > Some(FORMAT_VERSION)
-    {
-        return Err(refused(format!(
-            "{path} was written by a newer reefknot ({}); continue it with that one",
-            manifest["version"].as_str().unwrap_or("unknown")
-        )));
+    if let Some(manifest) = folder.manifest() {
+        let age = match manifest["format_version"].as_u64().unwrap_or(0) {
+            version if version > FORMAT_VERSION => "a newer",
+            version if version < FORMAT_VERSION => "an older",
+            _ => "this",
+        };
+        if age != "this" {
+            return Err(refused(format!(
+                "{path} was written by {age} reefknot ({}); continue it with that one, or start again with --overwrite",
+                manifest["version"].as_str().unwrap_or("unknown")
+            )));
+        }
     }
     let stored = Scene::read(&SceneRequest {
         file: folder.file("scene.toml").display().to_string(),
@@ -356,6 +361,7 @@ fn manifest(
         "frames": model.clock.frames,
         "start_frame": scene.tables.time.start_frame,
         "tolerance_m": model.method.tolerance.0,
+        "claims": model.claims(),
         "objects": model.objects.iter().map(|object| &object.name).collect::<Vec<_>>(),
         "kinds": model.objects.iter().map(|object| object.kind.word()).collect::<Vec<_>>(),
         "inputs": model.inputs.iter().map(|input| (&input.name, input.fingerprint())).collect::<BTreeMap<_, _>>(),
@@ -406,25 +412,20 @@ impl ActiveRun<'_> {
         watcher: &mut dyn Watcher,
     ) -> Result<Outcome, RunError> {
         let clock = &self.model.clock;
-        let mut scratch = match Scratch::new(self.model) {
-            Ok(scratch) => scratch,
-            Err(error) => return Err(RunError::Refused(error.to_string())),
-        };
-        scratch.tests_every_step = self.options.certify;
+        let mut scratch = Scratch::new(self.model);
         let mut saved = Instant::now();
         let mut watch = Watch::start();
         watcher.start(state.step, clock.steps());
         while state.step < clock.steps() {
             let next = state.step + 1;
-            let is_wanted = self
-                .options
-                .capture
-                .iter()
-                .any(|steps| steps.contains(&next));
-            scratch.capture = is_wanted.then(CapturedProblem::default);
-            let taken = integrate::step(self.model, &state, &mut scratch);
+            let captures = &self.options.capture;
+            let options = StepOptions {
+                test: self.options.certify || clock.frame_at(next).is_some(),
+                capture: captures.iter().any(|steps| steps.contains(&next)),
+            };
+            let (taken, captured) = integrate::step_with(self.model, &state, options, &mut scratch);
             // Also of a step that fails: its problem is the first thing to look at.
-            self.write_problem(next, scratch.capture.take())
+            self.write_problem(next, captured)
                 .map_err(RunError::Files)?;
             let mut step = match taken {
                 Ok(step) => step,
@@ -534,7 +535,8 @@ impl ActiveRun<'_> {
 
     fn outcome(&self, ending: Ending, state: &State) -> Outcome {
         let summary = self.summary(state);
-        let has_met = summary.intersections.is_some_and(|count| count > 0);
+        let is_claimed = summary.facts.claims.gap;
+        let has_met = is_claimed && summary.intersections.is_some_and(|count| count > 0);
         let first = || {
             self.offence
                 .clone()
@@ -571,6 +573,7 @@ impl ActiveRun<'_> {
             isa: self.origin.isa.clone(),
             method: method.integrator.word().to_owned(),
             solver: method.solver.word().to_owned(),
+            claims: model.claims(),
             threads: self.options.threads,
             h: model.clock.h(),
             frames: state.step / model.clock.steps_per_frame,

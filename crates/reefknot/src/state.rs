@@ -1,7 +1,11 @@
 //! Everything that the next step depends on, and nothing else.
 
+mod fields;
+
 use glam::DVec3;
-use xxhash_rust::xxh3::Xxh3;
+use reefknot_contact::solve::ContactMemory;
+
+pub(crate) use fields::{Array, FIELDS, Length};
 
 /// Where everything is and how it moves.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,39 +22,22 @@ pub struct State {
     pub twists: Vec<f64>,
     /// How fast the section of each edge turns about the edge (rad/s).
     pub spins: Vec<f64>,
-    /// Contacts that carry a force, by ascending id, and the force (N): where the solver begins the next step.
-    pub contacts: Vec<(u64, DVec3)>,
+    /// What the contact solver remembers of contacts that carry a force, by ascending id; as forces (N).
+    pub contacts: Vec<ContactMemory>,
     /// Contacts that are to bounce, by ascending id, and how fast the two approached before they met (m/s).
     pub approaches: Vec<(u64, f64)>,
+    /// What the integrator carries from step to step.
+    pub carried: Carried,
 }
 
-impl State {
-    /// A fingerprint of every bit.
-    #[must_use]
-    pub fn hash(&self) -> String {
-        let mut hasher = Xxh3::new();
-        hasher.update(&self.step.to_le_bytes());
-        let vectors = self.positions.iter().chain(&self.velocities);
-        for vector in vectors.chain(&self.directors) {
-            for component in vector.to_array() {
-                hasher.update(&component.to_bits().to_le_bytes());
-            }
-        }
-        for (id, force) in &self.contacts {
-            hasher.update(&id.to_le_bytes());
-            for component in force.to_array() {
-                hasher.update(&component.to_bits().to_le_bytes());
-            }
-        }
-        for (id, speed) in &self.approaches {
-            hasher.update(&id.to_le_bytes());
-            hasher.update(&speed.to_bits().to_le_bytes());
-        }
-        for number in self.twists.iter().chain(&self.spins) {
-            hasher.update(&number.to_bits().to_le_bytes());
-        }
-        format!("{:032x}", hasher.digest128())
-    }
+/// What an integrator carries from step to step beside all that: a row of numbers for each of some ids. The integrator knows what they mean; all rows
+/// are of the same length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Carried {
+    /// The ids, ascending.
+    pub ids: Vec<u64>,
+    /// The rows, one after the other.
+    pub values: Vec<f64>,
 }
 
 /// The components of vectors, one after the other.
@@ -139,7 +126,12 @@ impl Span {
 
 #[cfg(test)]
 mod tests {
+    use reefknot_contact::solve::ContactState;
+
     use super::*;
+
+    /// A field, and how to change one of its bits.
+    type Change = (&'static str, fn(&mut State));
 
     #[test]
     fn the_hash_sees_every_bit() {
@@ -150,24 +142,79 @@ mod tests {
             directors: vec![DVec3::X],
             twists: vec![0.0],
             spins: vec![1.0],
-            contacts: vec![(7, DVec3::Y)],
+            contacts: vec![ContactMemory {
+                id: 7,
+                reaction: DVec3::Y,
+                ..ContactMemory::default()
+            }],
             approaches: vec![(7, 0.0)],
+            carried: Carried {
+                ids: vec![1],
+                values: vec![0.0],
+            },
         };
-        let mut nudged = state.clone();
-        nudged.velocities[0].y = -0.0;
-        assert_ne!(state.hash(), nudged.hash());
-        let mut twisted = state.clone();
-        twisted.twists[0] = -0.0;
-        assert_ne!(state.hash(), twisted.hash());
-        let mut pushed = state.clone();
-        pushed.contacts[0].1.x = -0.0;
-        assert_ne!(state.hash(), pushed.hash());
-        let mut bouncing = state.clone();
-        bouncing.approaches[0].1 = -0.0;
-        assert_ne!(state.hash(), bouncing.hash());
+        let changes: [Change; 10] = [
+            ("velocities", |state| state.velocities[0].y = -0.0),
+            ("directors", |state| state.directors[0].y = -0.0),
+            ("twists", |state| state.twists[0] = -0.0),
+            ("spins", |state| state.spins[0] = 2.0),
+            ("contact/id", |state| state.contacts[0].id = 8),
+            ("contact/force", |state| {
+                state.contacts[0].reaction.x = -0.0;
+            }),
+            ("contact/average", |state| {
+                state.contacts[0].average.x = -0.0;
+            }),
+            ("contact/state", |state| {
+                state.contacts[0].state = ContactState::Slip;
+            }),
+            ("approach/speed", |state| state.approaches[0].1 = -0.0),
+            ("carried/values", |state| state.carried.values[0] = -0.0),
+        ];
+        for (name, change) in changes {
+            let mut other = state.clone();
+            change(&mut other);
+            assert_ne!(state.hash(), other.hash(), "{name}");
+            assert_eq!(state.first_difference(&other), Some(name));
+        }
         let mut later = state.clone();
         later.step = 4;
         assert_ne!(state.hash(), later.hash());
+        assert_eq!(state.first_difference(&later), Some("step"));
+        assert_eq!(state.first_difference(&state), None);
+    }
+
+    #[test]
+    fn a_state_comes_back_from_its_fields_to_the_bit() {
+        let contact = |id| ContactMemory {
+            id,
+            reaction: DVec3::new(-0.0, 1.0, f64::MIN_POSITIVE),
+            average: DVec3::Z,
+            state: ContactState::Stick,
+        };
+        let state = State {
+            positions: vec![DVec3::ONE; 2],
+            velocities: vec![DVec3::NEG_X; 2],
+            directors: vec![DVec3::X],
+            twists: vec![-0.0],
+            spins: vec![3.0],
+            contacts: vec![contact(3), contact(u64::MAX)],
+            approaches: vec![(5, 0.1)],
+            carried: Carried {
+                ids: vec![4, 9],
+                values: vec![1.0, 2.0, 3.0, 4.0],
+            },
+            step: 0,
+        };
+        let mut read = State::default();
+        for field in &FIELDS {
+            (field.set)(&mut read, (field.get)(&state)).unwrap();
+        }
+        assert_eq!(state.first_difference(&read), None);
+        let wrong = Array::Bytes(vec![7]);
+        let set = |name: &str| FIELDS.iter().find(|it| it.name == name).unwrap().set;
+        assert!(set("contact/state")(&mut read, wrong.clone()).is_err());
+        assert!(set("positions")(&mut read, wrong).is_err());
     }
 
     #[test]

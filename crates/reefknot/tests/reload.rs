@@ -26,7 +26,7 @@ mod tests {
         folder.prepare().unwrap();
         let (scene, model) = read(shipped::find("flag").unwrap().text, true);
         folder.write_text("scene.toml", &scene.to_toml()).unwrap();
-        let mut scratch = Scratch::new(&model).unwrap();
+        let mut scratch = Scratch::new(&model);
         let mut straight = model.start.clone();
         let origin = Origin {
             isa: "any".into(),
@@ -39,7 +39,7 @@ mod tests {
             let (_, model) = read(&folder.read_text("scene.toml").unwrap(), false);
             let (from, _) = folder.read_checkpoint(straight.step, &model).unwrap();
             assert_eq!(from, straight);
-            let mut scratch = Scratch::new(&model).unwrap();
+            let mut scratch = Scratch::new(&model);
             let reloaded = integrate::step(&model, &from, &mut scratch).unwrap();
 
             assert_eq!(reloaded.to.hash(), step.to.hash(), "step {}", step.to.step);

@@ -47,7 +47,7 @@ at = { group = \"top\" }
             let model = Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"));
             Simulation {
                 state: model.start.clone(),
-                scratch: Scratch::new(&model).unwrap(),
+                scratch: Scratch::new(&model),
                 model,
             }
         }

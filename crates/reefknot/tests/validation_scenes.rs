@@ -27,9 +27,9 @@ mod tests {
         });
         let scene = scene.unwrap_or_else(|problems| panic!("{problems}"));
         let model = Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"));
-        let mut scratch = Scratch::new(&model).unwrap();
+        let mut scratch = Scratch::new(&model);
         let mut state = model.start.clone();
-        let mut series = ProbeSeries::new(&model.probes, model.clock.h(), model.method.integrator);
+        let mut series = ProbeSeries::new(&model.probes, model.clock.h(), &model.method.integrator);
         let row = |state: &_, step: Option<&Step>| -> Vec<f64> {
             let values = model.probes.iter();
             values

@@ -154,7 +154,10 @@ fn arguments_that_make_no_sense_are_refused_with_a_reason() {
         (&["run", "falg"], "did you mean `flag`?\n`reefknot scenes`"),
         (&["run", "absent.toml"], "absent.toml"),
         (&["run", "folder"], "folder is a folder"),
-        (&["run", "flag", "--solver", "admn"], "none, admm"),
+        (
+            &["run", "flag", "--solver", "admn"],
+            "robust, gauss-seidel, admm, none",
+        ),
         (&["run", "flag", "--threads", "0"], "--threads"),
         (&["run", "flag", "--frames", "0"], "--frames"),
         (

@@ -100,6 +100,41 @@ fn a_person_is_told_what_touched_and_what_was_tested() {
 }
 
 #[test]
+fn a_solver_is_not_taken_back_in_silence() {
+    let place = place();
+    let options = [
+        "--solver",
+        "robust",
+        "--set",
+        "method={ solver = \"admm\" }",
+    ];
+    place
+        .expect(2, &RUN, &options)
+        .says("--solver robust and --set disagree");
+}
+
+#[test]
+fn a_solver_replaces_that_of_the_scene_and_takes_options() {
+    let place = place();
+    let scene = format!("method.solver = {{ kind = \"admm\", sweeps = 3 }}\n{SCENE}");
+    fs::write(place.path("scene.toml"), scene).unwrap();
+    let options = [
+        "--set",
+        "method.solver.sleep=false",
+        "--solver",
+        "gauss-seidel",
+    ];
+    let summary = place.finish(&RUN, &options);
+    assert_eq!(summary["solver"], "gauss-seidel");
+    let stored = fs::read_to_string(place.path("a/scene.toml")).unwrap();
+    let solver = "kind = \"gauss-seidel\"\nsleep = false";
+    assert!(stored.contains(solver), "{stored}");
+    let options = ["--set", "method.solver.sweeps=2", "--solver", "robust"];
+    let ran = place.expect(2, &RUN, &options);
+    ran.says("unknown key `sweeps`").says("\"robust\"");
+}
+
+#[test]
 fn the_test_of_every_step_changes_no_bit() {
     let place = place();
     let plain = place.finish(&RUN, &[]);

@@ -34,6 +34,61 @@ fn a_run_can_be_made_longer_with_other_threads() {
 }
 
 #[test]
+fn a_run_of_an_earlier_or_later_layout_is_not_continued() {
+    let place = Place::new();
+    place.expect(0, &TINY, &["--out", "a", "--frames", "2"]);
+    let path = place.path("a/manifest.json");
+    let manifest = fs::read_to_string(&path).unwrap();
+    for (version, age) in [(1, "an older"), (99, "a newer")] {
+        let other = manifest.replace(
+            "\"format_version\": 2",
+            &format!("\"format_version\": {version}"),
+        );
+        assert_ne!(other, manifest);
+        fs::write(&path, other).unwrap();
+        let ran = place.expect(2, &TINY, &["--out", "a", "--resume", "--frames", "3"]);
+        ran.says(&format!("was written by {age} reefknot"))
+            .says("--overwrite");
+    }
+}
+
+#[test]
+fn claims_of_the_method_are_in_summary_and_manifest_and_checked() {
+    let place = Place::new();
+    let ran = place.expect(
+        0,
+        &TINY,
+        &["--out", "a", "--frames", "2", "--summary", "json"],
+    );
+    let path = place.path("a/manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let claims = &ran.summary()["claims"];
+    assert_eq!(&manifest["claims"], claims);
+    assert_eq!(claims["equations"], "linear");
+    assert_eq!(claims["path"], "straight");
+    assert_eq!(claims["energy"], "none");
+    place.expect(0, &["check", "a"], &[]);
+    // Somebody who claims more than the method does is found out.
+    let more = text.replace("\"energy\": \"none\"", "\"energy\": \"dissipative\"");
+    assert_ne!(more, text);
+    fs::write(&path, more).unwrap();
+    let found = place.expect(1, &["check", "a"], &[]);
+    found.says("`claims` are not those of the method");
+    fs::write(&path, text).unwrap();
+    // What is claimed must be reported.
+    let log = place.path("a/run.jsonl");
+    let lines = fs::read_to_string(&log).unwrap();
+    let key = "\"momentum_error_m\":";
+    let start = lines.find(key).unwrap() + key.len();
+    let end = start + lines[start..].find(',').unwrap();
+    let silent = format!("{}null{}", &lines[..start], &lines[end..]);
+    fs::write(&log, silent).unwrap();
+    let found = place.expect(1, &["check", "a"], &[]);
+    found.says("step 1 has no `momentum_error_m`");
+}
+
+#[test]
 fn a_run_is_neither_replaced_nor_continued_without_being_asked() {
     let place = Place::new();
     place.expect(0, &TINY, &["--out", "a"]);

@@ -7,12 +7,13 @@ use serde_json::Value as Json;
 use crate::common::{Place, TINY};
 
 /// The keys of the summary, as the contract has them.
-const KEYS: [&str; 32] = [
+const KEYS: [&str; 33] = [
     "scene",
     "version",
     "isa",
     "method",
     "solver",
+    "claims",
     "threads",
     "steps",
     "halved_steps",
@@ -144,7 +145,7 @@ fn a_value_that_is_probably_not_meant_is_noted_before_the_run() {
 /// A rod that falls far within long steps, for which Newton's method has few iterations.
 const HALVED: &str = r#"
 time = { duration = "0.5 s", frame_rate = 20, substeps = 1 }
-method = { integrator = "newton", iterations = 6, converge = true }
+method = { integrator = { kind = "newton", iterations = 6 }, converge = true }
 [material.rubber]
 density = 1000
 young = "1 MPa"

@@ -81,6 +81,8 @@ impl Inverses {
         for (index, component) in components.iter_mut().enumerate() {
             let nodes = component.nodes.len();
             if nodes > MOST_NODES {
+                // What is left would not know what has changed by the next time.
+                self.components.clear();
                 return Err(TooManyNodes { nodes });
             }
             let before = self.components.get_mut(index).map(std::mem::take);
@@ -222,8 +224,5 @@ pub fn to_solution(problem: &NodalProblem, factor: &SystemFactor, impulses: &[DV
         law::basis(problem.contacts[index].normal) * *impulse + held[index]
     };
     let impulses: Vec<DVec3> = impulses.iter().enumerate().map(of).collect();
-    Solution {
-        velocities: problem.velocities(factor, &impulses),
-        impulses,
-    }
+    Solution::new(problem.velocities(factor, &impulses), impulses)
 }

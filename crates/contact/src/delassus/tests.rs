@@ -1,12 +1,15 @@
 //! The errors against numbers worked out by hand, and W of nodal problems against products.
 
+use std::sync::Arc;
+
 use glam::{DMat3, DVec3};
 
 use super::nodal::{Inverses, to_local, to_solution};
 use super::*;
-use crate::problem::NodalProblem;
+use crate::block_sparse::{BlockPattern, BlockSparse};
+use crate::problem::{Contact, Contacts, NodalProblem};
 use crate::samples::{self, World};
-use crate::system::SystemFactor;
+use crate::system::{Matrix, System, SystemFactor};
 
 fn single(w: DMat3, q: DVec3, mu: f64) -> DelassusProblem {
     DelassusProblem::new(BlockRows::new(1, [(0, 0, w)]), vec![q], vec![mu]).unwrap()
@@ -140,4 +143,53 @@ fn only_bodies_that_changed_are_computed_again() {
     );
     // A solve with fewer right-hand sides adds in the same order: the same bits.
     assert!(inverses.pose(&problem, &factor).operator == anew.pose(&problem, &factor).operator);
+}
+
+/// Two bodies of loose particles of 1 kg: the first of so many, the second of one.
+fn particles(first: usize) -> NodalProblem {
+    let body = |nodes: usize| {
+        let mut matrix = BlockSparse::zeros(Arc::new(BlockPattern::new(nodes, [])));
+        matrix.values.fill(DMat3::IDENTITY);
+        Matrix::Blocks(matrix)
+    };
+    let nodes = first + 1;
+    NodalProblem {
+        system: System::new([body(first), body(1)], (0..nodes).map(|j| 3 * j).collect()),
+        force: vec![0.0; 3 * nodes],
+        step: 0.01,
+        masses: vec![1.0; nodes],
+        ..NodalProblem::default()
+    }
+}
+
+#[test]
+fn what_changed_while_a_body_was_touched_too_often_is_not_forgotten() {
+    let mut problem = particles(6001);
+    let touch = |problem: &mut NodalProblem, nodes: std::ops::RangeInclusive<u32>| {
+        problem.contacts = Contacts::new();
+        for node in nodes {
+            let contact = Contact {
+                id: u64::from(node),
+                normal: DVec3::Z,
+                ..Contact::default()
+            };
+            problem.contacts.push(contact, [(node, 1.0)]);
+        }
+    };
+    let mut inverses = Inverses::default();
+    touch(&mut problem, 6001..=6001);
+    inverses
+        .update(&problem, &factorized(&problem), |_| true)
+        .unwrap();
+    // All are touched, and the last particle has another mass.
+    touch(&mut problem, 0..=6001);
+    problem.system.bodies[1].matrix.add_diagonal(&[3.0; 3]);
+    let factor = factorized(&problem);
+    let refused = inverses.update(&problem, &factor, |body| body == 1);
+    assert_eq!(refused.unwrap_err().nodes, 6001);
+    touch(&mut problem, 6001..=6001);
+    inverses.update(&problem, &factor, |_| false).unwrap();
+    let operator = inverses.pose(&problem, &factor).operator;
+    // 4 kg.
+    assert_eq!(*operator.diagonal(0), DMat3::IDENTITY * 0.25);
 }

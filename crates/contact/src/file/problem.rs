@@ -9,7 +9,7 @@ mod bodies;
 use super::FileError;
 use super::tensors::{Reader, Writer};
 use crate::problem::{Contact, Contacts, NodalProblem};
-use crate::solve::Warm;
+use crate::solve::{ContactMemory, ContactState, WarmStart};
 use crate::system::{Coupling, System};
 
 const FORMAT: &str = "reefknot-problem";
@@ -23,7 +23,7 @@ pub struct CapturedProblem {
     /// How large both errors may be (m).
     pub tolerance: f64,
     /// Where the solver began.
-    pub warm: Warm,
+    pub warm: WarmStart,
 }
 
 impl CapturedProblem {
@@ -48,8 +48,14 @@ impl CapturedProblem {
         write_contacts(&mut file, &problem.contacts);
         let velocities = &self.warm.velocities;
         file.numbers("warm/velocities", &[velocities.len()], velocities);
-        file.integers("warm/id", self.warm.impulses.iter().map(|(id, _)| *id));
-        file.vectors("warm/impulses", self.warm.impulses.iter().map(|(_, r)| *r));
+        let contacts = self.warm.contacts.iter();
+        file.integers("warm/id", contacts.clone().map(|known| known.id));
+        file.vectors(
+            "warm/impulses",
+            contacts.clone().map(|known| known.reaction),
+        );
+        file.vectors("warm/averages", contacts.clone().map(|known| known.average));
+        file.integers("warm/states", contacts.map(|known| known.state as u64));
         file.finish()
     }
 
@@ -97,7 +103,7 @@ impl CapturedProblem {
     }
 }
 
-fn read_warm(file: &Reader<'_>, dofs: usize) -> Result<Warm, FileError> {
+fn read_warm(file: &Reader<'_>, dofs: usize) -> Result<WarmStart, FileError> {
     let velocities = file.numbers("warm/velocities", &[])?;
     if !velocities.is_empty() && velocities.len() != dofs {
         let reason = format!(
@@ -110,10 +116,38 @@ fn read_warm(file: &Reader<'_>, dofs: usize) -> Result<Warm, FileError> {
     if !ids.is_sorted_by(|one, other| one < other) {
         return Err(FileError::new("warm/id", "must ascend"));
     }
-    let impulses = zip(ids, file.vectors("warm/impulses")?, "warm/id")?;
-    Ok(Warm {
+    let reactions = file.vectors("warm/impulses")?;
+    same_length("warm/id", ids.len(), reactions.len())?;
+    let known = ids.into_iter().zip(reactions);
+    let known = known.map(|(id, reaction)| ContactMemory {
+        id,
+        reaction,
+        ..ContactMemory::default()
+    });
+    let mut contacts: Vec<ContactMemory> = known.collect();
+    // What solvers remember beside impulses; earlier files have none of it.
+    if file.has("warm/averages") {
+        let averages = file.vectors("warm/averages")?;
+        same_length("warm/averages", averages.len(), contacts.len())?;
+        for (known, average) in contacts.iter_mut().zip(averages) {
+            known.average = average;
+        }
+    }
+    if file.has("warm/states") {
+        let states = file.identifiers("warm/states")?;
+        same_length("warm/states", states.len(), contacts.len())?;
+        for (known, number) in contacts.iter_mut().zip(states) {
+            let state = u8::try_from(number)
+                .ok()
+                .and_then(ContactState::from_number);
+            known.state = state.ok_or_else(|| {
+                FileError::new("warm/states", format!("has {number}, which is no state"))
+            })?;
+        }
+    }
+    Ok(WarmStart {
         velocities,
-        impulses,
+        contacts,
     })
 }
 

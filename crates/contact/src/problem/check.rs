@@ -61,7 +61,8 @@ impl NodalProblem {
             ("mobilities", self.mobilities.len(), nodes),
         ];
         for (what, found, wanted) in sizes {
-            if found != wanted {
+            let is_left_out = what == "mobilities" && found == 0;
+            if found != wanted && !is_left_out {
                 return Err(ProblemError::Size {
                     what,
                     found,

@@ -5,8 +5,10 @@ use glam::{DQuat, DVec3};
 use super::*;
 use crate::block_sparse::{BlockPattern, BlockSparse};
 use crate::samples::{self, GRAVITY, World};
-use crate::solve::{Warm, gauss_seidel};
-use crate::system::{Matrix, SystemFactor};
+use crate::solve::WarmStart;
+use crate::solve::gauss_seidel::{self, GaussSeidel};
+use crate::solve::refining::FixedSolver;
+use crate::system::{Factors, Matrix, SystemFactor};
 
 const STEP: f64 = 0.01;
 
@@ -16,15 +18,16 @@ fn factor(problem: &NodalProblem) -> SystemFactor {
     factor
 }
 
+/// The answer of Gauss-Seidel to 1e-9 m.
+fn solve(problem: &NodalProblem, warm: &WarmStart) -> Solution {
+    let (mut factors, limits) = (Factors::default(), gauss_seidel::ENTRY.limits(1e-9));
+    let mut solver = GaussSeidel::new(true);
+    let solved = solver.solve_fixed(problem, &mut factors, warm, limits, &|_| true);
+    solved.unwrap().0
+}
+
 /// The problem of a world after some steps, its answer to 1e-9 m, and its factor.
 fn solved(world: World, steps: usize) -> (NodalProblem, Solution, SystemFactor) {
-    let solve = |problem: &NodalProblem, warm: &Warm| {
-        let settings = gauss_seidel::Settings::new(1e-9);
-        let factor = factor(problem);
-        gauss_seidel::solve_nodal(problem, &factor, warm, settings)
-            .unwrap()
-            .0
-    };
     let mut captured = samples::capture(world, STEP, steps, solve);
     let last = captured.pop().unwrap();
     let solution = solve(&last.problem, &last.warm);
@@ -80,9 +83,7 @@ fn find_all_mistakes(young: f64) {
     for (node, offset) in problem.system.node_offset.iter().enumerate() {
         weightless.force[offset + 2] += STEP * GRAVITY * problem.masses[node];
     }
-    let settings = gauss_seidel::Settings::new(1e-9);
-    let (floating, _) =
-        gauss_seidel::solve_nodal(&weightless, &factor, &Warm::default(), settings).unwrap();
+    let floating = solve(&weightless, &WarmStart::default());
     let without = error(&floating.velocities, &floating.impulses);
     // A free fall of one step, but for what the contacts took.
     assert!(without > 0.1 * GRAVITY * STEP * STEP, "{without} m");

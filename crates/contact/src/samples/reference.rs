@@ -3,7 +3,7 @@
 use glam::{DMat3, DVec3};
 
 use crate::problem::{NodalProblem, Solution};
-use crate::solve::Warm;
+use crate::solve::WarmStart;
 use crate::system::SystemFactor;
 
 /// Sweeps after which there is no hope.
@@ -56,25 +56,21 @@ fn condense(problem: &NodalProblem, factor: &SystemFactor) -> Condensed {
 }
 
 /// Solves a problem until both errors are below `tolerance` (m).
-pub(crate) fn solve(problem: &NodalProblem, warm: &Warm, tolerance: f64) -> Solution {
+pub(crate) fn solve(problem: &NodalProblem, warm: &WarmStart, tolerance: f64) -> Solution {
     let factor = factor(problem);
     let Condensed { blocks, free } = condense(problem, &factor);
     let contacts = &problem.contacts;
     let held = |c: usize| contacts[c].normal * (problem.step * contacts[c].cohesion);
     let count = contacts.len();
-    let mut impulses: Vec<DVec3> = (0..count)
-        .map(|c| warm.impulse(contacts[c].id) + held(c))
-        .collect();
+    let start = warm.impulses_of(problem).into_iter().enumerate();
+    let mut impulses: Vec<DVec3> = start.map(|(c, r)| r + held(c)).collect();
     for sweep in 0..=MOST_SWEEPS {
         if sweep == MOST_SWEEPS || sweep % 1000 == 0 || sweep.is_power_of_two() {
             let real: Vec<DVec3> = (0..count).map(|c| impulses[c] - held(c)).collect();
             let velocities = problem.velocities(&factor, &real);
             let errors = problem.errors(&factor, &velocities, &real);
             if errors.largest() < tolerance {
-                return Solution {
-                    velocities,
-                    impulses: real,
-                };
+                return Solution::new(velocities, real);
             }
             assert!(sweep < MOST_SWEEPS, "not solved: {errors:?}");
         }

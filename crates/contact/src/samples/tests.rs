@@ -10,7 +10,7 @@ use crate::system::SystemFactor;
 const STEP: f64 = 0.01;
 
 /// Solves to 1e-9 m: an acceleration of 1e-5 m/s² at this step.
-fn solve(problem: &NodalProblem, warm: &Warm) -> Solution {
+fn solve(problem: &NodalProblem, warm: &WarmStart) -> Solution {
     reference::solve(problem, warm, 1e-9)
 }
 
@@ -125,7 +125,7 @@ fn all_that_touches_nothing_falls_alike() {
         world.velocities.fill(0.0);
         let problem = world.problem(STEP);
         assert!(problem.contacts.is_empty());
-        let velocities = solve(&problem, &Warm::default()).velocities;
+        let velocities = solve(&problem, &WarmStart::default()).velocities;
         // Affine bodies have their weight at the first of four nodes.
         let offsets = problem.system.node_offset.iter();
         let falls = offsets.filter(|offset| world.weight[**offset + 2] != 0.0);
@@ -154,12 +154,8 @@ fn every_world_is_sound_along_its_motion() {
         assert_eq!(captured[9].problem.groups().1, groups, "{name}");
         // What the step before ended with, by the ids of its contacts.
         let ids = |c: &Captured| -> Vec<u64> { c.problem.contacts.iter().map(|c| c.id).collect() };
-        let warm: Vec<u64> = captured[9]
-            .warm
-            .impulses
-            .iter()
-            .map(|(id, _)| *id)
-            .collect();
+        let known = captured[9].warm.contacts.iter();
+        let warm: Vec<u64> = known.map(|known| known.id).collect();
         assert_eq!(warm, ids(&captured[8]), "{name}");
     }
 }
@@ -272,9 +268,8 @@ fn an_answer_is_as_good_in_other_units() {
         let (other, other_warm) = rescale(problem, warm, lengths, masses, times);
         other.check().unwrap();
         // The answer of the step before is off by much of gravity: errors that are no rounding.
-        let errors = |problem: &NodalProblem, warm: &Warm| {
-            let ids = problem.contacts.iter().map(|contact| contact.id);
-            let impulses: Vec<DVec3> = ids.map(|id| warm.impulse(id)).collect();
+        let errors = |problem: &NodalProblem, warm: &WarmStart| {
+            let impulses = warm.impulses_of(problem);
             problem.errors(&reference::factor(problem), &warm.velocities, &impulses)
         };
         let (one, two) = (errors(problem, warm), errors(&other, &other_warm));
@@ -306,9 +301,9 @@ proptest! {
         let velocities = numbers[..problem.system.dofs()].to_vec();
         let impulses: Vec<DVec3> = numbers.chunks_exact(3).map(DVec3::from_slice).take(10).collect();
         let one = problem.errors(&reference::factor(&problem), &velocities, &impulses);
-        let warm = Warm::from_solution(&problem, velocities, &impulses);
+        let warm = WarmStart::from_solution(&problem, Solution::new(velocities, impulses));
         let (problem, warm) = rescale(&problem, &warm, lengths, masses, times);
-        let impulses: Vec<DVec3> = warm.impulses.iter().map(|(_, r)| *r).collect();
+        let impulses: Vec<DVec3> = warm.contacts.iter().map(|known| known.reaction).collect();
         let two = problem.errors(&reference::factor(&problem), &warm.velocities, &impulses);
         prop_assert!((two.contact - lengths * one.contact).abs() <= 1e-9 * two.contact);
         prop_assert!((two.momentum - lengths * one.momentum).abs() <= 1e-9 * two.momentum);
@@ -351,7 +346,7 @@ fn random_problems_have_answers() {
         let problem = random(seed, 4, 10);
         problem.check().unwrap();
         assert_eq!(problem.contacts.len(), 10);
-        let solution = solve(&problem, &Warm::default());
+        let solution = solve(&problem, &WarmStart::default());
         assert!(solution.impulses.iter().any(|r| *r != DVec3::ZERO));
     }
 }

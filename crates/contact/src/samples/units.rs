@@ -2,18 +2,18 @@
 
 use super::matter;
 use crate::problem::{Contact, Contacts, NodalProblem};
-use crate::solve::Warm;
+use crate::solve::WarmStart;
 use crate::system::{Coupling, Matrix, System};
 
 /// A problem and its warm start in other units: numbers that are lengths become `lengths` times as large, masses and
 /// times likewise. So do errors, which are lengths; a solver that depends on no units takes the same iterations.
 pub fn rescale(
     problem: &NodalProblem,
-    warm: &Warm,
+    warm: &WarmStart,
     lengths: f64,
     masses: f64,
     times: f64,
-) -> (NodalProblem, Warm) {
+) -> (NodalProblem, WarmStart) {
     let (speed, impulse) = (lengths / times, masses * lengths / times);
     // Twists have 1/T where nodes have L/T, and their rows of A v = f have one L more.
     let mut turns = vec![1.0; problem.system.dofs()];
@@ -48,10 +48,10 @@ pub fn rescale(
         contacts,
     };
     let velocities = warm.velocities.iter().zip(&turns);
-    let impulses = warm.impulses.iter();
-    let warm = Warm {
+    let contacts = warm.contacts.iter();
+    let warm = WarmStart {
         velocities: velocities.map(|(v, turn)| v * speed / turn).collect(),
-        impulses: impulses.map(|(id, r)| (*id, *r * impulse)).collect(),
+        contacts: contacts.map(|known| known.times(impulse)).collect(),
     };
     (rescaled, warm)
 }

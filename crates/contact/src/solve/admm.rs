@@ -7,8 +7,8 @@
 //! Newton steps on the contacts where iterations do not get there. The answer is p, which contacts allow.
 
 mod iterate;
-mod polish;
 pub mod projection;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod weighted;
@@ -18,12 +18,12 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::problem::{Errors, NodalProblem, Solution, larger};
-use crate::solve::{Outcome, Refine, SolveError, Warm};
-use crate::system::SystemFactor;
+use crate::solve::{Limits, Outcome, Polish, Refine, SolveError, Solver, WarmStart, solve_free};
+use crate::system::{Factors, SystemFactor};
 use iterate::Iterate;
-use polish::Polish;
 pub use projection::LocalSolver;
 use projection::Projection;
+pub use settings::{ENTRY, Settings};
 use weighted::{Weighted, any_within, changed_offsets};
 pub use weights::{WeightedNodes, Weights};
 
@@ -47,63 +47,6 @@ const QUIET: f64 = 0.03;
 /// The part of the tolerance by which solves in single precision may be off.
 const LIGHT: f64 = 0.01;
 
-/// How ADMM goes about it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
-    /// What may be left of both errors (m); see [`crate::problem::stopping_tolerance`].
-    pub tolerance: f64,
-    /// It ends after so many iterations, converged or not.
-    pub most_iterations: usize,
-    /// How the weights are chosen.
-    pub weights: Weights,
-    /// Whether to begin from the velocities without contact, as in the paper, and not from those of the step before.
-    pub starts_unconstrained: bool,
-    /// Whether to accelerate (Alg. 4).
-    pub is_accelerated: bool,
-    /// Gauss-Seidel sweeps in an iteration, at most.
-    pub sweeps: usize,
-    /// Whether contacts that hardly change sleep for a few sweeps.
-    pub sleeps: bool,
-    /// How a contact is solved by itself.
-    pub local: LocalSolver,
-    /// Whether Newton steps on the contacts take over where iterations are slow.
-    pub polishes: bool,
-    /// Iterations between two calls of `refine`.
-    pub refine_every: usize,
-}
-
-impl Settings {
-    /// The settings that hold for everything tried.
-    pub fn new(tolerance: f64) -> Self {
-        Self {
-            tolerance,
-            most_iterations: 1000,
-            weights: Weights::Mobility,
-            starts_unconstrained: false,
-            is_accelerated: true,
-            sweeps: 20,
-            sleeps: true,
-            local: LocalSolver::Isotropic,
-            polishes: true,
-            refine_every: 5,
-        }
-    }
-
-    /// Everything as in the paper.
-    pub fn as_printed(tolerance: f64) -> Self {
-        Self {
-            weights: Weights::Paper {
-                sigma: 1e-3,
-                beta: 25.0,
-            },
-            starts_unconstrained: true,
-            is_accelerated: false,
-            polishes: false,
-            ..Self::new(tolerance)
-        }
-    }
-}
-
 /// The solver, with the memory that it keeps from step to step. Nothing in it changes the answer.
 #[derive(Debug)]
 pub struct Admm {
@@ -123,50 +66,68 @@ impl Admm {
         }
     }
 
-    /// Solves a problem. `factor` is that of A, and is kept up if `refine` changes A.
-    ///
-    /// # Errors
-    /// If a matrix cannot be factorized.
-    pub fn solve(
+    /// Goes to where the step before ended. `factor` is that of A.
+    fn begin(
         &mut self,
-        problem: &mut NodalProblem,
-        factor: &mut SystemFactor,
-        warm: &Warm,
-        refine: &mut dyn Refine,
-    ) -> Result<(Solution, Outcome), SolveError> {
-        let mut run = Run::new(self.settings, std::mem::take(&mut self.projection));
-        run.projection.local = self.settings.local;
-        run.start(problem, factor, warm);
-        let mut weighted = match self.weighted.take() {
+        problem: &NodalProblem,
+        factor: &SystemFactor,
+        warm: &WarmStart,
+        limits: Limits,
+    ) -> Result<Run, SolveError> {
+        let (settings, tolerance) = (self.settings, limits.tolerance);
+        let weighted = match self.weighted.take() {
             Some(weighted) if weighted.is_of(problem) => weighted,
             _ => Weighted::new(problem, factor)?,
         };
-        weighted.weigh(problem, &run.nodes, |_| true)?;
-        let mut polish = Polish::new(problem, &self.settings);
-        let mut outcome = Outcome::default();
-        for iteration in 1..=self.settings.most_iterations {
-            outcome.iterations = iteration;
-            outcome.products += run.iterate(problem, &mut weighted);
-            let is_last = iteration == self.settings.most_iterations;
-            let is_time = iteration % self.settings.refine_every.max(1) == 0;
-            if run.is_worth_checking(problem) || iteration % CHECKED == 0 || is_last {
-                outcome.products += 1;
-                run.check(problem, factor);
-            }
-            if !run.is_converged() && polish.is_due(iteration) {
-                outcome.products += run.polish(problem, factor, &mut polish);
-            }
-            // An answer counts if nothing changes when it is looked at.
-            let is_converged = run.is_converged();
-            let is_changed = (is_converged || is_time)
-                && run.refine(problem, factor, &mut weighted, (refine, is_converged))?;
-            outcome.is_converged = is_converged && !is_changed;
-            if outcome.is_converged {
-                break;
-            }
+        let mut run = Run {
+            settings,
+            tolerance,
+            nodes: WeightedNodes::default(),
+            projection: std::mem::take(&mut self.projection),
+            iterate: Iterate::start(problem, factor, warm, &settings),
+            weighted,
+            weighings: 1,
+            polish: (settings.polishes).then(|| Polish::during(problem, tolerance)),
+            amplification: 1.0,
+            best: None,
+            is_polished: false,
+        };
+        run.projection.local = settings.local;
+        run.pose(problem, &warm.impulses_of(problem), |_| true);
+        run.iterate.place(&run.nodes, &run.projection);
+        run.weighted.weigh(problem, &run.nodes, |_| true)?;
+        Ok(run)
+    }
+}
+
+impl Solver for Admm {
+    fn uses_mobilities(&self) -> bool {
+        self.settings.weights == Weights::Mobility
+    }
+
+    fn solve(
+        &mut self,
+        problem: &mut NodalProblem,
+        factors: &mut Factors,
+        warm: &WarmStart,
+        limits: Limits,
+        refine: &mut dyn Refine,
+    ) -> Result<(Solution, Outcome), SolveError> {
+        let before = factors.factorizations();
+        let (free, mut outcome) = solve_free(problem, factors, limits, refine)?;
+        if let Some(solution) = free {
+            outcome.factorizations += factors.factorizations() - before;
+            return Ok((solution, outcome));
         }
-        self.weighted = Some(weighted);
+        let mut run = self.begin(problem, factors.of(&problem.system)?, warm, limits)?;
+        while outcome.iterations < limits.iterations && !outcome.is_converged {
+            outcome.iterations += 1;
+            let is_last = outcome.iterations == limits.iterations;
+            run.advance(problem, factors, (refine, is_last), &mut outcome)?;
+        }
+        outcome.factorizations += run.weighings + factors.factorizations() - before;
         let solution = run.answer(problem);
+        self.weighted = Some(run.weighted);
         self.projection = run.projection;
         Ok((solution, outcome))
     }
@@ -175,9 +136,14 @@ impl Admm {
 /// A solve under way.
 struct Run {
     settings: Settings,
+    tolerance: f64,
     nodes: WeightedNodes,
     projection: Projection,
     iterate: Iterate,
+    weighted: Weighted,
+    /// How often A + W was factorized.
+    weighings: usize,
+    polish: Option<Polish>,
     /// By how much the errors exceeded the unrest when they were last computed.
     amplification: f64,
     /// The best answer whose errors were computed, and whether Newton steps found it, which iterations know nothing of.
@@ -186,57 +152,69 @@ struct Run {
 }
 
 impl Run {
-    fn new(settings: Settings, projection: Projection) -> Self {
-        Self {
-            settings,
-            nodes: WeightedNodes::default(),
-            projection,
-            iterate: Iterate::default(),
-            amplification: 1.0,
-            best: None,
-            is_polished: false,
+    /// An iteration, and what there is to do after it.
+    fn advance(
+        &mut self,
+        problem: &mut NodalProblem,
+        factors: &mut Factors,
+        (refine, is_last): (&mut dyn Refine, bool),
+        outcome: &mut Outcome,
+    ) -> Result<(), SolveError> {
+        outcome.solves += self.iterate(problem);
+        let iteration = outcome.iterations;
+        let is_time = iteration.is_multiple_of(self.settings.refine_every.max(1));
+        if self.is_worth_checking(problem) || iteration.is_multiple_of(CHECKED) || is_last {
+            outcome.solves += 1;
+            outcome.products += 1;
+            self.check(problem, factors.of(&problem.system)?);
         }
-    }
-
-    /// Goes to where the step before ended.
-    fn start(&mut self, problem: &NodalProblem, factor: &SystemFactor, warm: &Warm) {
-        self.pose(problem, &warm.impulses_of(problem), |_| true);
-        self.iterate = Iterate::start(problem, factor, warm, &self.settings);
-        self.iterate.place(&self.nodes, &self.projection);
+        if !self.is_converged()
+            && let Some(polish) = &mut self.polish
+            && polish.is_due(iteration)
+        {
+            outcome.solves += self.polish(problem, factors.of(&problem.system)?);
+        }
+        // An answer counts if nothing changes when it is looked at.
+        let is_converged = self.is_converged();
+        let is_changed =
+            (is_converged || is_time) && self.refine(problem, factors, (refine, is_converged))?;
+        outcome.linearisations += usize::from(is_changed);
+        outcome.is_converged = is_converged && !is_changed;
+        Ok(())
     }
 
     /// Lets the caller change contacts and matrices, and takes over what changed; whether anything did.
     fn refine(
         &mut self,
         problem: &mut NodalProblem,
-        factor: &mut SystemFactor,
-        weighted: &mut Weighted,
+        factors: &mut Factors,
         (refine, is_answer): (&mut dyn Refine, bool),
     ) -> Result<bool, SolveError> {
         if !refine.is_due(is_answer) {
             return Ok(false);
         }
-        let (velocities, impulses) = match &self.best {
-            Some((_, best)) if is_answer => (best.velocities.clone(), best.impulses.clone()),
-            _ => (
+        let solution = match &self.best {
+            Some((_, best)) if is_answer => best.clone(),
+            _ => Solution::new(
                 self.iterate.answer(problem, &self.nodes),
                 self.projection.impulses(),
             ),
         };
-        let known = Warm::from_solution(problem, Vec::new(), &impulses);
-        let refined = refine.refine(problem, &velocities, is_answer);
+        let known = WarmStart::from_solution(problem, solution);
+        let refined = refine.refine(problem, &known.velocities, is_answer);
         if refined.is_nothing() {
             return Ok(false);
         }
+        let known = known.refined(&refined);
         let is_polished = std::mem::take(&mut self.is_polished);
         self.best = None;
-        factor.factorize_some(&problem.system, |body| refined.bodies.contains(&body))?;
+        factors.invalidate_bodies(refined.bodies.iter().copied());
         let before = self.nodes.clone();
         let is_new = |offset: usize| refined.bodies.contains(&problem.system.body_of(offset));
         self.pose(problem, &known.impulses_of(problem), is_new);
         match is_answer && is_polished {
             true => {
-                self.iterate.velocities = velocities;
+                self.iterate.velocities = known.velocities;
                 self.iterate.place(&self.nodes, &self.projection);
             }
             false => {
@@ -245,9 +223,10 @@ impl Run {
             }
         }
         let offsets = changed_offsets(problem, &before, &self.nodes);
-        weighted.weigh(problem, &self.nodes, |dofs| {
+        self.weighted.weigh(problem, &self.nodes, |dofs| {
             is_new(dofs.start) || any_within(&offsets, &dofs)
         })?;
+        self.weighings += 1;
         Ok(true)
     }
 
@@ -266,8 +245,9 @@ impl Run {
     }
 
     /// One iteration of Alg. 4; how many times it went through the factors.
-    fn iterate(&mut self, problem: &NodalProblem, weighted: &mut Weighted) -> usize {
+    fn iterate(&mut self, problem: &NodalProblem) -> usize {
         let (iterate, nodes) = (&mut self.iterate, &self.nodes);
+        let weighted = &mut self.weighted;
         // Update the velocities of all degrees of freedom: once for all, then only for what changes.
         let (unrest, mut products) = (iterate.unrest, 1);
         match iterate.pull(problem, nodes) {
@@ -277,7 +257,7 @@ impl Run {
                     true => 1e-3 * unrest,
                     false => 0.0,
                 };
-                let enough = LIGHT * self.settings.tolerance / problem.step;
+                let enough = LIGHT * self.tolerance / problem.step;
                 let velocities = &mut iterate.velocities;
                 products = weighted.solve(&mut rhs, velocities, [accuracy, enough]);
                 if !weighted.is_exact() {
@@ -313,7 +293,7 @@ impl Run {
     fn is_worth_checking(&mut self, problem: &NodalProblem) -> bool {
         // What was seen once need not hold for ever.
         self.amplification *= FORGOTTEN;
-        self.error_estimate(problem) <= self.settings.tolerance
+        self.error_estimate(problem) <= self.tolerance
     }
 
     /// Computes the errors of where it is: of p, and of the velocities that its impulses make. p lets nothing creep where everything
@@ -331,7 +311,7 @@ impl Run {
             contact: problem.contact_error(&velocities, &impulses),
             momentum: 0.0,
         };
-        let tolerance = self.settings.tolerance;
+        let tolerance = self.tolerance;
         if problem.step * self.iterate.fastest() <= RESTING * tolerance {
             let of_feasible = Errors {
                 contact: problem.contact_error(&feasible, &impulses),
@@ -347,10 +327,7 @@ impl Run {
         if unrest > 0.0 {
             self.amplification = (errors.largest() / unrest).max(0.1);
         }
-        let solution = Solution {
-            velocities,
-            impulses,
-        };
+        let solution = Solution::new(velocities, impulses);
         self.is_polished &= !self.offer(errors, solution);
     }
 
@@ -366,17 +343,15 @@ impl Run {
 
     /// Whether the best answer is within the tolerance.
     fn is_converged(&self) -> bool {
-        let is_within = |best: &(Errors, Solution)| best.0.largest() <= self.settings.tolerance;
+        let is_within = |best: &(Errors, Solution)| best.0.largest() <= self.tolerance;
         self.best.as_ref().is_some_and(is_within)
     }
 
     /// Newton steps from here on; ADMM goes on from their end if they helped. How many times they went through the factors.
-    fn polish(
-        &mut self,
-        problem: &NodalProblem,
-        factor: &SystemFactor,
-        polish: &mut Polish,
-    ) -> usize {
+    fn polish(&mut self, problem: &NodalProblem, factor: &SystemFactor) -> usize {
+        let Some(polish) = &mut self.polish else {
+            return 0;
+        };
         let impulses = self.projection.impulses();
         let (found, products) = polish.run(problem, factor, &impulses);
         if let Some((errors, solution)) = found {
@@ -388,10 +363,10 @@ impl Run {
     fn answer(&mut self, problem: &NodalProblem) -> Solution {
         match self.best.take() {
             Some((_, solution)) => solution,
-            None => Solution {
-                velocities: self.iterate.answer(problem, &self.nodes),
-                impulses: self.projection.impulses(),
-            },
+            None => Solution::new(
+                self.iterate.answer(problem, &self.nodes),
+                self.projection.impulses(),
+            ),
         }
     }
 }

@@ -7,13 +7,16 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::coloring::Coloring;
-use super::condensed::contact_error;
-use super::{Outcome, SolveError, Warm};
+use super::condensed::{Condenser, contact_error};
+use super::options::{OptionKind, OptionSpec, OptionValue};
+use super::refining::{FixedSolver, Refining};
+use super::table::{Iterations, SolverEntry};
+use super::{Limits, Outcome, SolveError, WarmStart};
 use crate::delassus::DelassusProblem;
-use crate::delassus::nodal::{Inverses, to_local, to_solution};
+use crate::delassus::nodal::{to_local, to_solution};
 use crate::law;
 use crate::problem::{NodalProblem, Solution, larger};
-use crate::system::SystemFactor;
+use crate::system::Factors;
 
 /// Contacts that a thread takes at a time.
 const CHUNK: usize = 64;
@@ -27,81 +30,121 @@ const QUIET: f64 = 0.01;
 /// Sweeps between two looks at the errors.
 const SWEEPS: usize = 4;
 
-/// How Gauss-Seidel goes about it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
-    /// What may be left of the errors.
-    pub tolerance: f64,
-    /// It ends after so many sweeps, converged or not.
-    pub most_sweeps: usize,
-    /// Whether contacts that hardly change sleep for a few sweeps.
-    pub sleeps: bool,
+/// The solver in the table.
+pub const ENTRY: SolverEntry = SolverEntry {
+    name: "gauss-seidel",
+    help: "One contact after the other, each exactly, on the Delassus operator (Jean 1999); a reference for small problems.",
+    delassus: Some(|problem, options, limits, impulses| {
+        solve(problem, options.flag("sleep"), limits, impulses)
+    }),
+    options: &[
+        OptionSpec {
+            name: "sleep",
+            help: "Whether contacts that hardly change sleep for a few sweeps.",
+            kind: OptionKind::Flag,
+            default: OptionValue::Flag(true),
+        },
+        OptionSpec {
+            name: "polish",
+            help: "Whether Newton steps on the contacts follow where sweeps do not converge.",
+            kind: OptionKind::Flag,
+            default: OptionValue::Flag(true),
+        },
+    ],
+    build: |options| {
+        Box::new(Refining {
+            solver: GaussSeidel::new(options.flag("sleep")),
+            polishes: options.flag("polish"),
+        })
+    },
+    iterations: Iterations {
+        alone: 10_000,
+        in_step: 2000,
+    },
+};
+
+/// Solves a problem in the impulses from those given, until both of its errors are within the tolerance.
+pub fn solve(
+    problem: &DelassusProblem,
+    sleeps: bool,
+    limits: Limits,
+    impulses: &mut [DVec3],
+) -> Outcome {
+    sweep_until(
+        problem,
+        sleeps,
+        limits,
+        (impulses, |impulses: &[DVec3]| {
+            problem.errors(impulses).largest()
+        }),
+    )
 }
 
-impl Settings {
-    /// What holds in general.
-    pub fn new(tolerance: f64) -> Self {
+/// The solver of nodal problems.
+#[derive(Debug, Default)]
+pub struct GaussSeidel {
+    /// Whether contacts that hardly change sleep for a few sweeps.
+    sleeps: bool,
+    condenser: Condenser,
+}
+
+impl GaussSeidel {
+    /// A solver without any memory yet.
+    pub fn new(sleeps: bool) -> Self {
         Self {
-            tolerance,
-            most_sweeps: 10_000,
-            sleeps: true,
+            sleeps,
+            condenser: Condenser::default(),
         }
     }
 }
 
-/// Solves a problem in the impulses from those given, until both of its errors are within the tolerance.
-pub fn solve(problem: &DelassusProblem, settings: Settings, impulses: &mut [DVec3]) -> Outcome {
-    sweep_until(problem, settings, impulses, |impulses| {
-        problem.errors(impulses).largest()
-    })
+impl FixedSolver for GaussSeidel {
+    fn solve_fixed(
+        &mut self,
+        problem: &NodalProblem,
+        factors: &mut Factors,
+        warm: &WarmStart,
+        limits: Limits,
+        is_changed: &dyn Fn(usize) -> bool,
+    ) -> Result<(Solution, Outcome), SolveError> {
+        let factor = factors.of(&problem.system)?;
+        let (posed, solves) = self.condenser.pose(problem, factor, is_changed)?;
+        let mut impulses = to_local(problem, &warm.impulses_of(problem));
+        let error = |impulses: &[DVec3]| contact_error(problem, &posed, impulses);
+        let mut outcome = sweep_until(&posed, self.sleeps, limits, (&mut impulses, error));
+        let solution = to_solution(problem, factor, &impulses);
+        let errors = problem.errors(factor, &solution.velocities, &solution.impulses);
+        outcome.is_converged = errors.largest() <= limits.tolerance;
+        outcome.solves += solves + 2;
+        Ok((solution, outcome))
+    }
 }
 
-/// Solves a problem in velocities and impulses; `factor` is that of A.
-///
-/// # Errors
-/// If too many nodes of a body are touched.
-pub fn solve_nodal(
-    problem: &NodalProblem,
-    factor: &SystemFactor,
-    warm: &Warm,
-    settings: Settings,
-) -> Result<(Solution, Outcome), SolveError> {
-    let (inverses, solves) = Inverses::new(problem, factor)?;
-    let posed = inverses.pose(problem, factor);
-    let mut impulses = to_local(problem, &warm.impulses_of(problem));
-    let error = |impulses: &[DVec3]| contact_error(problem, &posed, impulses);
-    let mut outcome = sweep_until(&posed, settings, &mut impulses, error);
-    let solution = to_solution(problem, factor, &impulses);
-    let errors = problem.errors(factor, &solution.velocities, &solution.impulses);
-    outcome.is_converged = errors.largest() <= settings.tolerance;
-    outcome.products += solves + 3;
-    Ok((solution, outcome))
-}
-
-/// Sweeps until the error is within the tolerance. The best impulses seen are returned.
+/// Sweeps from some impulses until the error, which a function tells, is within the tolerance. The best impulses seen are returned.
 fn sweep_until(
     problem: &DelassusProblem,
-    settings: Settings,
-    impulses: &mut [DVec3],
-    error: impl Fn(&[DVec3]) -> f64,
+    sleeps: bool,
+    limits: Limits,
+    (impulses, error): (&mut [DVec3], impl Fn(&[DVec3]) -> f64),
 ) -> Outcome {
-    let mut sweeper = Sweeper::new(problem, settings.sleeps);
+    let mut sweeper = Sweeper::new(problem, sleeps);
     let mut outcome = Outcome::default();
     let mut best = (error(impulses), impulses.to_vec());
-    while best.0.is_nan() || best.0 > settings.tolerance {
-        if outcome.iterations >= settings.most_sweeps {
+    while best.0.is_nan() || best.0 > limits.tolerance {
+        if outcome.iterations >= limits.iterations {
             impulses.copy_from_slice(&best.1);
             return outcome;
         }
-        for _ in 0..SWEEPS {
+        let sweeps = SWEEPS.min(limits.iterations - outcome.iterations);
+        for _ in 0..sweeps {
             sweeper.sweep(problem, impulses);
         }
-        outcome.iterations += SWEEPS;
+        outcome.iterations += sweeps;
         let found = error(impulses);
         if best.0.is_nan() || found < best.0 {
             best = (found, impulses.to_vec());
         }
-        outcome.products += SWEEPS + 1;
+        outcome.products += sweeps + 1;
     }
     outcome.is_converged = true;
     outcome
@@ -208,6 +251,14 @@ mod tests {
     use crate::samples;
     use glam::DMat3;
 
+    fn solve_nodal(problem: &NodalProblem, limits: Limits) -> (Solution, Outcome) {
+        let (mut solver, warm) = (GaussSeidel::new(true), WarmStart::default());
+        let mut factors = Factors::default();
+        solver
+            .solve_fixed(problem, &mut factors, &warm, limits, &|_| true)
+            .unwrap()
+    }
+
     /// A row of blocks that push each other along, on the ground: each contact sees its neighbours.
     fn row(contacts: usize) -> DelassusProblem {
         let entries = (0..contacts as u32).flat_map(|c| {
@@ -231,7 +282,7 @@ mod tests {
         for tolerance in [1e-4, 1e-8, 1e-12] {
             let problem = row(300);
             let mut impulses = vec![DVec3::ZERO; 300];
-            let outcome = solve(&problem, Settings::new(tolerance), &mut impulses);
+            let outcome = solve(&problem, true, ENTRY.limits(tolerance), &mut impulses);
             assert!(outcome.is_converged, "{outcome:?}");
             assert!(problem.errors(&impulses).largest() <= tolerance);
         }
@@ -242,11 +293,7 @@ mod tests {
         let problem = row(300);
         let solve = |sleeps: bool| {
             let mut impulses = vec![DVec3::ZERO; 300];
-            let settings = Settings {
-                sleeps,
-                ..Settings::new(1e-10)
-            };
-            assert!(solve(&problem, settings, &mut impulses).is_converged);
+            assert!(solve(&problem, sleeps, ENTRY.limits(1e-10), &mut impulses).is_converged);
             impulses
         };
         // The operator is positive definite, so that the answer is one.
@@ -264,7 +311,7 @@ mod tests {
                 .build()
                 .unwrap();
             let mut impulses = vec![DVec3::ZERO; 3000];
-            pool.install(|| solve(&problem, Settings::new(1e-9), &mut impulses));
+            pool.install(|| solve(&problem, true, ENTRY.limits(1e-9), &mut impulses));
             impulses
         };
         assert!(solve(1) == solve(2));
@@ -273,10 +320,7 @@ mod tests {
     #[test]
     fn other_units_take_as_many_sweeps() {
         let count = |problem: &NodalProblem, tolerance: f64| {
-            let mut factor = SystemFactor::of(&problem.system).unwrap();
-            factor.factorize(&problem.system).unwrap();
-            let settings = Settings::new(tolerance);
-            let (_, outcome) = solve_nodal(problem, &factor, &Warm::default(), settings).unwrap();
+            let (_, outcome) = solve_nodal(problem, ENTRY.limits(tolerance));
             assert!(outcome.is_converged);
             outcome.iterations
         };
@@ -285,7 +329,7 @@ mod tests {
             let here = count(&problem, 1e-7);
             for (lengths, masses, times) in [(1e3, 1.0, 1.0), (1.0, 1e-3, 1.0), (1.0, 1.0, 1e3)] {
                 let (other, _) =
-                    samples::rescale(&problem, &Warm::default(), lengths, masses, times);
+                    samples::rescale(&problem, &WarmStart::default(), lengths, masses, times);
                 // Errors are looked at after every few sweeps.
                 let apart = here.abs_diff(count(&other, 1e-7 * lengths));
                 assert!(apart <= SWEEPS, "seed {seed}: {apart} sweeps apart");
@@ -298,23 +342,17 @@ mod tests {
         // Nothing can push this contact apart.
         let operator = BlockRows::new(1, [(0, 0, DMat3::ZERO)]);
         let problem = DelassusProblem::new(operator, vec![-DVec3::X], vec![0.3]).unwrap();
-        let settings = Settings {
-            most_sweeps: 100,
-            ..Settings::new(1e-6)
+        let limits = Limits {
+            tolerance: 1e-6,
+            iterations: 100,
         };
         let mut impulses = vec![DVec3::ZERO];
-        let outcome = solve(&problem, settings, &mut impulses);
+        let outcome = solve(&problem, true, limits, &mut impulses);
         assert!(!outcome.is_converged && outcome.iterations == 100);
         assert!(impulses[0].is_finite());
         let world = samples::contradictory();
         let nodal = world.problem(0.01);
-        let mut factor = SystemFactor::of(&nodal.system).unwrap();
-        factor.factorize(&nodal.system).unwrap();
-        let settings = Settings {
-            most_sweeps: 100,
-            ..Settings::new(1e-6)
-        };
-        let (_, outcome) = solve_nodal(&nodal, &factor, &Warm::default(), settings).unwrap();
+        let (_, outcome) = solve_nodal(&nodal, limits);
         assert!(!outcome.is_converged);
     }
 }

@@ -17,6 +17,9 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::Outcome;
+use super::condensed::Condensed;
+use super::refining::Refining;
+use super::table::{Iterations, SolverEntry};
 use crate::delassus::DelassusProblem;
 use crate::system::Sets;
 use scaled::Scaled;
@@ -32,6 +35,25 @@ mod splitting;
 mod sweeps;
 #[cfg(test)]
 mod tests;
+
+/// The solver in the table.
+pub const ENTRY: SolverEntry = SolverEntry {
+    name: "robust",
+    help: "Gauss-Seidel, ADMM, Newton's method and least squares in turn, on the Delassus operator; the most likely to solve a small problem.",
+    delassus: Some(|problem, _, limits, impulses| solve(problem, limits.tolerance, impulses)),
+    options: &[],
+    build: |_| {
+        Box::new(Refining {
+            solver: Condensed::default(),
+            polishes: true,
+        })
+    },
+    // It ends by itself: its work is bounded for each group of contacts, and all of them are counted.
+    iterations: Iterations {
+        alone: usize::MAX,
+        in_step: 100_000,
+    },
+};
 
 /// Seeks impulses whose natural map error and scaled error are both within a tolerance.
 ///

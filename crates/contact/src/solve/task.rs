@@ -5,79 +5,56 @@
 
 use glam::DVec3;
 
-use super::admm::{self, Admm};
-use super::{Outcome, SolveError, Unrefined, condensed, gauss_seidel, robust};
+use super::options::Options;
+use super::table::{SOLVERS, SolverEntry, names};
+use super::{Limits, Outcome, SolveError, Unrefined};
 use crate::delassus::DelassusProblem;
 use crate::file::ProblemFile;
 use crate::file::fclib::FclibProblem;
 use crate::file::problem::CapturedProblem;
 use crate::file::solution::{Answer, Claim};
 use crate::global::{GlobalError, GlobalProblem, MassFactor};
-use crate::problem::{Errors, Solution};
-use crate::system::{SystemFactor, SystemFactorError};
-
-/// A solver that `reefknot solve` offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Solver {
-    /// Takes every problem, and is the most likely to solve it.
-    Robust,
-    /// Takes every problem.
-    GaussSeidel,
-    /// Takes captured problems.
-    Admm,
-}
+use crate::problem::Errors;
+use crate::system::{Factors, SystemFactorError};
 
 /// Why a solver is not at hand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SolverError {
-    /// Nobody plans such a solver.
-    #[error("there is no solver `{0}`; there are robust, gauss-seidel and admm")]
-    Unknown(String),
-    /// The solver is planned.
-    #[error("the solver `{0}` is not built yet; there are robust, gauss-seidel and admm")]
-    NotBuilt(String),
+    /// There is no such solver.
+    #[error("there is no solver `{name}`; there are {}", names(SOLVERS.iter()))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+    },
     /// The solver needs more than an FCLIB file has.
     #[error(
-        "the solver `admm` works on nodes and their masses, which FCLIB problems do not have; take robust or gauss-seidel"
+        "the solver `{name}` works on nodes and their masses, which FCLIB problems do not have; take {}",
+        names(SOLVERS.iter().filter(|entry| entry.delassus.is_some()))
     )]
-    NeedsNodes,
+    NeedsNodes {
+        /// The solver.
+        name: &'static str,
+    },
 }
 
-impl Solver {
-    /// All of them.
-    pub const ALL: [Solver; 3] = [Self::Robust, Self::GaussSeidel, Self::Admm];
+/// The solver of a name.
+///
+/// # Errors
+/// If there is none.
+pub fn solver_named(name: &str) -> Result<&'static SolverEntry, SolverError> {
+    SolverEntry::named(name).ok_or_else(|| SolverError::Unknown { name: name.into() })
+}
 
-    /// What users call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Robust => "robust",
-            Self::GaussSeidel => "gauss-seidel",
-            Self::Admm => "admm",
+/// Whether a solver takes a problem.
+///
+/// # Errors
+/// If it does not.
+pub fn accepts(solver: &SolverEntry, problem: &ProblemFile) -> Result<(), SolverError> {
+    match problem {
+        ProblemFile::Fclib(_) if solver.delassus.is_none() => {
+            Err(SolverError::NeedsNodes { name: solver.name })
         }
-    }
-
-    /// The solver of a name.
-    ///
-    /// # Errors
-    /// If there is none, or not yet.
-    pub fn named(name: &str) -> Result<Self, SolverError> {
-        const PLANNED: [&str; 6] = ["cr", "cr-diag", "ica", "nl-ica", "staggered", "mprgp"];
-        match Self::ALL.into_iter().find(|solver| solver.name() == name) {
-            Some(solver) => Ok(solver),
-            None if PLANNED.contains(&name) => Err(SolverError::NotBuilt(name.into())),
-            None => Err(SolverError::Unknown(name.into())),
-        }
-    }
-
-    /// Whether it can solve a problem.
-    ///
-    /// # Errors
-    /// If it cannot.
-    pub fn accepts(self, problem: &ProblemFile) -> Result<(), SolverError> {
-        match (self, problem) {
-            (Self::Admm, ProblemFile::Fclib(_)) => Err(SolverError::NeedsNodes),
-            _ => Ok(()),
-        }
+        _ => Ok(()),
     }
 }
 
@@ -144,13 +121,13 @@ pub enum Task {
     Captured {
         /// The problem.
         captured: CapturedProblem,
-        /// The factors of A.
-        factor: SystemFactor,
+        /// The factors of A, once somebody asked for them.
+        factors: Factors,
     },
 }
 
 impl Task {
-    /// Factorizes or condenses what has to be.
+    /// Condenses what has to be.
     ///
     /// # Errors
     /// If a matrix has no factor, or the problem is too large.
@@ -167,10 +144,8 @@ impl Task {
                 }
             }
             ProblemFile::Captured(captured) => {
-                let system = &captured.problem.system;
-                let mut factor = SystemFactor::of(system)?;
-                factor.factorize(system)?;
-                Self::Captured { captured, factor }
+                let factors = Factors::default();
+                Self::Captured { captured, factors }
             }
         })
     }
@@ -181,28 +156,33 @@ impl Task {
     /// If the solver does not take such problems, or cannot begin.
     pub fn solve(
         &mut self,
-        solver: Solver,
+        solver: &'static SolverEntry,
         tolerance: f64,
     ) -> Result<(Answer, Outcome), TaskError> {
+        let limits = solver.limits(tolerance);
         let (claim, outcome) = match self {
             Self::Local(problem) => {
                 let mut impulses = vec![DVec3::ZERO; problem.contacts()];
-                let outcome = solve_delassus(solver, problem, tolerance, &mut impulses)?;
+                let outcome = solve_delassus(solver, problem, limits, &mut impulses)?;
                 (Claim::of(impulses), outcome)
             }
             Self::Global { condensed, .. } => {
                 let mut impulses = vec![DVec3::ZERO; condensed.contacts()];
                 // The error of the motion comes on top, though it is only rounding.
-                let mut outcome =
-                    solve_delassus(solver, condensed, 0.5 * tolerance, &mut impulses)?;
+                let half = solver.limits(0.5 * tolerance);
+                let mut outcome = solve_delassus(solver, condensed, half, &mut impulses)?;
                 if !outcome.is_converged {
-                    let again = solve_delassus(solver, condensed, tolerance, &mut impulses)?;
-                    outcome.is_converged = again.is_converged;
+                    let again = solve_delassus(solver, condensed, limits, &mut impulses)?;
+                    outcome.add(&again);
                 }
                 (Claim::of(impulses), outcome)
             }
-            Self::Captured { captured, factor } => {
-                let (solution, outcome) = solve_captured(solver, captured, factor, tolerance)?;
+            Self::Captured { captured, factors } => {
+                let CapturedProblem { problem, warm, .. } = captured;
+                let (solution, outcome) =
+                    solver
+                        .default()
+                        .solve(problem, factors, warm, limits, &mut Unrefined)?;
                 let claim = Claim {
                     impulses: solution.impulses,
                     velocities: Some(solution.velocities),
@@ -210,11 +190,14 @@ impl Task {
                 (claim, outcome)
             }
         };
-        Ok((self.complete(claim), outcome))
+        Ok((self.complete(claim)?, outcome))
     }
 
     /// The whole answer to which impulses, and velocities if they are known, belong.
-    pub fn complete(&self, claim: Claim) -> Answer {
+    ///
+    /// # Errors
+    /// If velocities must be computed, and the matrix has no factor.
+    pub fn complete(&mut self, claim: Claim) -> Result<Answer, TaskError> {
         let impulses = claim.impulses;
         let (velocities, relative_velocities) = match self {
             Self::Local(problem) => (None, problem.velocities(&impulses)),
@@ -226,27 +209,33 @@ impl Task {
                 let relative = problem.relative_velocities(&velocities);
                 (Some(velocities), relative)
             }
-            Self::Captured { captured, factor } => {
-                let own = || captured.problem.velocities(factor, &impulses);
-                let velocities = claim.velocities.unwrap_or_else(own);
+            Self::Captured { captured, factors } => {
+                let problem = &captured.problem;
+                let velocities = match claim.velocities {
+                    Some(velocities) => velocities,
+                    None => problem.velocities(factors.of(&problem.system)?, &impulses),
+                };
                 let relative = captured.problem.relative_velocities(&velocities);
                 (Some(velocities), relative)
             }
         };
-        Answer {
+        Ok(Answer {
             impulses,
             relative_velocities,
             velocities,
-        }
+        })
     }
 
     /// How good an answer is, computed from the problem.
-    pub fn grade(&self, answer: &Answer) -> Grade {
+    ///
+    /// # Errors
+    /// If the matrix of a captured problem has no factor.
+    pub fn grade(&mut self, answer: &Answer) -> Result<Grade, TaskError> {
         let (r, v) = (
             &answer.impulses,
             answer.velocities.as_deref().unwrap_or(&[]),
         );
-        match self {
+        Ok(match self {
             Self::Local(problem) => Grade::Relative {
                 natural_map_error: problem.natural_map_error(r),
                 scaled_error: problem.scaled_error(r),
@@ -257,10 +246,11 @@ impl Task {
                 natural_map_error: problem.natural_map_error(condensed, v, r),
                 scaled_error: condensed.scaled_error(r),
             },
-            Self::Captured { captured, factor } => {
-                Grade::Metres(captured.problem.errors(factor, v, r))
+            Self::Captured { captured, factors } => {
+                let problem = &captured.problem;
+                Grade::Metres(problem.errors(factors.of(&problem.system)?, v, r))
             }
-        }
+        })
     }
 
     /// Number of contacts.
@@ -284,47 +274,14 @@ impl Task {
 
 /// Solves a problem in the impulses, from the impulses given.
 fn solve_delassus(
-    solver: Solver,
+    solver: &SolverEntry,
     problem: &DelassusProblem,
-    tolerance: f64,
+    limits: Limits,
     impulses: &mut Vec<DVec3>,
 ) -> Result<Outcome, SolverError> {
-    match solver {
-        Solver::Robust => Ok(robust::solve(problem, tolerance, impulses)),
-        Solver::GaussSeidel => {
-            let settings = gauss_seidel::Settings::new(tolerance);
-            Ok(gauss_seidel::solve(problem, settings, impulses))
-        }
-        Solver::Admm => Err(SolverError::NeedsNodes),
-    }
-}
-
-/// Solves a captured problem from its warm start.
-fn solve_captured(
-    solver: Solver,
-    captured: &mut CapturedProblem,
-    factor: &mut SystemFactor,
-    tolerance: f64,
-) -> Result<(Solution, Outcome), SolveError> {
-    let CapturedProblem { problem, warm, .. } = captured;
-    match solver {
-        Solver::Robust => {
-            let impulses = warm.impulses_of(problem);
-            match condensed::solve(problem, factor, &impulses, tolerance) {
-                Ok(found) => Ok(found),
-                // What is too large to be condensed goes to the solver that does without.
-                Err(_) => solve_captured(Solver::Admm, captured, factor, tolerance),
-            }
-        }
-        Solver::GaussSeidel => {
-            let settings = gauss_seidel::Settings::new(tolerance);
-            gauss_seidel::solve_nodal(problem, factor, warm, settings)
-        }
-        Solver::Admm => {
-            let mut admm = Admm::new(admm::Settings::new(tolerance));
-            admm.solve(problem, factor, warm, &mut Unrefined)
-        }
-    }
+    let solve = (solver.delassus).ok_or(SolverError::NeedsNodes { name: solver.name })?;
+    let options = Options::defaults(solver.options);
+    Ok(solve(problem, &options, limits, impulses))
 }
 
 #[cfg(test)]

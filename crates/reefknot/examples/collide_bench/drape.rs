@@ -30,7 +30,7 @@ pub(crate) fn record(vertices: usize, times: &[f64]) -> Result<Vec<Case>, String
     let scene = Scene::read(&request).map_err(|problems| problems.to_string())?;
     let model = Model::build(&scene).map_err(|problems| problems.to_string())?;
     let ball = &model.objects[1];
-    let mut scratch = Scratch::new(&model).map_err(|error| error.to_string())?;
+    let mut scratch = Scratch::new(&model);
     let mut state = model.start.clone();
     let mut cases = Vec::new();
     while cases.len() < times.len() {

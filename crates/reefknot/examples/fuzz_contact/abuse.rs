@@ -102,16 +102,17 @@ impl Draft {
         let time =
             format!("time = {{ duration = {duration:e}, frame_rate = {rate:e}, substeps = 1 }}");
         self.line(&time);
-        let integrator = match (self.is_explicit, self.choices.one_in(2)) {
-            (true, _) => "symplectic-euler",
-            (_, true) => "newton",
-            (_, false) => "linear-euler",
-        };
+        let is_newton = self.choices.one_in(2);
         let (iterations, halvings) = (self.choices.size(8), self.choices.below(7));
+        let integrator = match (self.is_explicit, is_newton) {
+            (true, _) => "\"symplectic-euler\"".to_owned(),
+            (_, true) => format!("{{ kind = \"newton\", iterations = {iterations} }}"),
+            (_, false) => "\"linear-euler\"".to_owned(),
+        };
         let tolerance = self.log(1e-9, 1e-4);
         let is_static = !self.is_explicit && self.choices.one_in(12);
         let method = format!(
-            "method = {{ integrator = \"{integrator}\", iterations = {iterations}, halvings = {halvings}, tolerance = {tolerance:.2e}, quasi_static = {is_static} }}"
+            "method = {{ integrator = {integrator}, halvings = {halvings}, tolerance = {tolerance:.2e}, quasi_static = {is_static} }}"
         );
         self.line(&method);
     }

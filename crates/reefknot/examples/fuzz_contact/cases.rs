@@ -11,7 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use reefknot::check;
-use reefknot::integrate::{self, Scratch, StepError};
+use reefknot::integrate::{self, Scratch, StepError, StepOptions};
 use reefknot::model::Model;
 use reefknot::report::StepReport;
 use reefknot::scene::{Scene, SceneRequest};
@@ -254,7 +254,7 @@ fn play(text: String, tell: &Sender<News>) -> Ending {
         if began.elapsed() > ENOUGH {
             return Ending::Left;
         }
-        let step = match integrate::step(&model, &state, &mut scratch) {
+        let step = match integrate::step_with(&model, &state, StepOptions::TEST, &mut scratch).0 {
             Ok(step) => step,
             Err(error) => return Ending::Failed(error),
         };
@@ -289,7 +289,6 @@ fn begin(text: String) -> Result<(Model, Scratch), Ending> {
     if !inside.is_empty() {
         return Err(Ending::Refused(inside.join("; ")));
     }
-    let mut scratch = Scratch::new(&model).map_err(refused)?;
-    scratch.tests_every_step = true;
+    let scratch = Scratch::new(&model);
     Ok((model, scratch))
 }

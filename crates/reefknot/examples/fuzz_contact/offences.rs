@@ -29,7 +29,7 @@ fn not_finite(model: &Model, step: &Step) -> Option<String> {
         let place = list.iter().position(|vector| !vector.is_finite());
         place.map(|place| format!("{name} {place} is {:?}", list[place].to_array()))
     };
-    let forces: Vec<DVec3> = to.contacts.iter().map(|(_, force)| *force).collect();
+    let forces: Vec<DVec3> = to.contacts.iter().map(|known| known.reaction).collect();
     let pins: Vec<DVec3> = step.pin_forces.iter().map(|(_, force)| *force).collect();
     let lists = vectors("position", &to.positions)
         .or_else(|| vectors("velocity", &to.velocities))

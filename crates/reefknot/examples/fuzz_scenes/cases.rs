@@ -209,9 +209,7 @@ fn look_along(model: &Model) -> Result<(), Option<String>> {
     if model.masses.len() > MOST_NODES {
         return Ok(());
     }
-    let Ok(mut scratch) = Scratch::new(model) else {
-        return Err(None);
-    };
+    let mut scratch = Scratch::new(model);
     let mut state = model.start.clone();
     for _ in 0..2.min(end) {
         let Ok(step) = integrate::step(model, &state, &mut scratch) else {

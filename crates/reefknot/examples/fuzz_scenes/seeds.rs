@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use reefknot::scene::shipped;
+use reefknot_contact::solve::options::OptionValue;
+use reefknot_contact::solve::table::{SOLVERS, SolverEntry};
 
 /// A scene to start from.
 pub(crate) struct Seed {
@@ -326,8 +328,7 @@ pairs = [{ between = ["box", "box"], touch = false }, { between = ["box", "cone"
 /// What is computed in other ways than by default: methods, laws, holds, motions and measurements, on little of each kind.
 const DYNAMICS: &str = r#"time = { duration = "0.1 s", h = "5 ms" }
 [method]
-integrator = "newton"
-iterations = 6
+integrator = { kind = "newton", iterations = 6 }
 tolerance = "0.1 mm"
 converge = true
 quasi_static = false
@@ -660,6 +661,23 @@ fn one_by_one(scene: &str) -> Vec<Seed> {
     (0..tables.len()).map(scene).collect()
 }
 
+/// A small scene with a solver and all its options.
+fn with_solver(entry: &SolverEntry) -> Seed {
+    let options = entry.options.iter().map(|option| match option.default {
+        OptionValue::Flag(flag) => format!(", {} = {flag}", option.name),
+        OptionValue::Count(count) => format!(", {} = {count}", option.name),
+        OptionValue::Word(word) => format!(", {} = \"{word}\"", option.name),
+    });
+    let options: String = options.collect();
+    Seed {
+        name: format!("solver {}", entry.name),
+        text: format!(
+            "method.solver = {{ kind = \"{}\"{options} }}\n{SMALL}",
+            entry.name
+        ),
+    }
+}
+
 /// The scenes that cases are mutated from.
 pub(crate) fn seeds() -> Vec<Seed> {
     let own = [
@@ -683,6 +701,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
             text: text.to_owned(),
         })
         .collect();
+    seeds.extend(SOLVERS.iter().map(with_solver));
     seeds.extend(one_by_one(OBJECTS));
     seeds.extend(one_by_one(DYNAMICS));
     seeds.extend(one_by_one(MESHES));

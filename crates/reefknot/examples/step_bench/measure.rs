@@ -86,7 +86,7 @@ fn steps(name: &str, text: String, size: &Size) -> Result<Value, String> {
     let scene = Scene::read(&request).map_err(|problems| problems.to_string())?;
     let model = Model::build(&scene).map_err(|problems| problems.to_string())?;
     let build_s = start.elapsed().as_secs_f64();
-    let mut scratch = Scratch::new(&model).map_err(|error| error.to_string())?;
+    let mut scratch = Scratch::new(&model);
     let mut state = model.start.clone();
     let (mut walls, mut cpus, mut phases) = (Vec::new(), Vec::new(), Vec::new());
     let mut momentum_error: f64 = 0.0;

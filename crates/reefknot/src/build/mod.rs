@@ -31,7 +31,7 @@ use crate::model::{Body, Clamp, Model, Object, Unknowns};
 use crate::probe::{self, Conclusion, Probe};
 use crate::scene::Scene;
 use crate::scene::problem::{Place, Problem, Problems};
-use crate::scene::tables::{self, Solver};
+use crate::scene::tables;
 use crate::scene::values::Placed;
 use crate::state::{Clock, State};
 use crate::units::did_you_mean;
@@ -180,8 +180,7 @@ impl<'a> Builder<'a> {
                 directors: parts.directors,
                 twists: parts.twists,
                 spins: parts.spins,
-                contacts: Vec::new(),
-                approaches: Vec::new(),
+                ..State::default()
             },
             weights: parts.weights,
             twist_inertias: parts.twist_inertias,
@@ -200,7 +199,7 @@ impl<'a> Builder<'a> {
             renamed: inputs.renamed,
         };
         model.start_as_held();
-        if model.method.solver != Solver::None {
+        if !model.method.solver.is_none() {
             model.touch = Touch::of(&model);
         }
         let probes = self.tables.probe.0.iter();

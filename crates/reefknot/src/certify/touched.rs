@@ -1,30 +1,20 @@
 //! The part of a certificate that is about contacts: the law, gaps, forces, and the independent test of the motion.
 
 use glam::DVec3;
+use reefknot_contact::solve::ContactState;
 
 use crate::collide::certify::{Kind, Offence, certify, certify_shape};
 use crate::collide::convex::closest;
 use crate::collide::features::Primitive;
 use crate::collide::pair::Feature;
 use crate::detect::{Detection, GUARD, Standing, Touching, points_of};
-use crate::energy::linearize::Problem;
-use crate::integrate::{Scratch, Taken, Touches};
+use crate::integrate::{ContactPhase, Scratch, StepOptions, StepOutcome};
 use crate::model::touch::Touch;
 use crate::pose::{Posed, relative};
+use crate::step_input::StepInput;
 
 /// Motion along a contact by less than this is none (m).
 const STILL: f64 = 1e-9;
-
-/// What a contact does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContactState {
-    /// It carries nothing.
-    Open = 0,
-    /// It holds.
-    Stick = 1,
-    /// It slides.
-    Slip = 2,
-}
 
 /// A contact of a step that was taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,54 +41,54 @@ pub struct ContactRecord {
 pub(super) struct Touched {
     pub(super) contacts: Vec<ContactRecord>,
     pub(super) error: f64,
+    /// The time that forces act for (s).
+    pub(super) h: f64,
     pub(super) intersections: Option<u64>,
     pub(super) offence: Option<String>,
 }
 
 /// Grades the contacts of a step.
 pub(super) fn touched(
-    problem: &Problem<'_>,
-    touches: &Touches<'_>,
-    taken: &Taken<'_>,
-    scratch: &Scratch,
+    input: &StepInput<'_>,
+    phase: &ContactPhase<'_>,
+    outcome: &StepOutcome<'_>,
+    (scratch, options): (&Scratch, StepOptions),
 ) -> Touched {
-    let detection = &touches.detection;
-    let to = detection.to(&taken.to.positions);
-    let error = match touches.posed.is_empty() {
+    let detection = &phase.detection;
+    let to = detection.to(&outcome.to.positions);
+    let impulses: Vec<DVec3> = phase.memory.iter().map(|known| known.reaction).collect();
+    let problem = &scratch.posed.problem;
+    let error = match phase.posed.is_empty() {
         true => 0.0,
-        false => scratch
-            .posed
-            .contact_error(&taken.velocities, &touches.impulses),
+        false => problem.contact_error(&outcome.velocities, &impulses),
     };
-    let pairs = touches.posed.iter().zip(&touches.impulses);
+    let pairs = phase.posed.iter().zip(&impulses);
     let contacts = pairs.map(|(posed, impulse)| {
-        record(
-            problem,
-            detection,
-            posed,
-            (*impulse, &taken.velocities, &to),
-        )
+        let found = (*impulse, &outcome.velocities[..], &to[..]);
+        record(input, detection, posed, found)
     });
-    let (intersections, offence) = match scratch.is_tested {
-        true => independent(problem, detection, &to),
+    let contacts = contacts.collect();
+    let (intersections, offence) = match options.test {
+        true => independent(input, detection, &to),
         false => (None, None),
     };
     Touched {
-        contacts: contacts.collect(),
+        contacts,
         error,
+        h: input.h(),
         intersections,
         offence,
     }
 }
 
 fn record(
-    problem: &Problem<'_>,
+    input: &StepInput<'_>,
     detection: &Detection<'_>,
     posed: &Posed,
     (impulse, velocities, to): (DVec3, &[f64], &[DVec3]),
 ) -> ContactRecord {
-    let (h, touching) = (problem.h(), &posed.touching);
-    let unknowns = &problem.model.unknowns;
+    let (h, touching) = (input.h(), &posed.touching);
+    let unknowns = &input.model.unknowns;
     let contact = &posed.contact;
     let speed = relative(&posed.stencil, posed.drift, |node| {
         unknowns.at_node(velocities, node as usize)
@@ -152,7 +142,7 @@ fn main_vertex(detection: &Detection<'_>, touching: &Touching, side: f64) -> Opt
 
 /// How many pairs the independent test finds that met, or ended closer than the guard; and the first of them.
 fn independent(
-    problem: &Problem<'_>,
+    input: &StepInput<'_>,
     detection: &Detection<'_>,
     to: &[DVec3],
 ) -> (Option<u64>, Option<String>) {
@@ -171,14 +161,14 @@ fn independent(
         let is_edges = offender.kind == Kind::EdgeEdge;
         let (points, second) = points_of(features, offender.features, is_edges);
         offence_of(
-            problem,
+            input,
             detection,
             [points[0], points[second]],
             offender.offence,
         )
     });
     for standing in &detection.standing {
-        let (found, first) = beside_shape(problem, detection, standing, to);
+        let (found, first) = beside_shape(input, detection, standing, to);
         count += found;
         sentence = sentence.or(first);
     }
@@ -187,7 +177,7 @@ fn independent(
 
 /// The same for a collider with a formula.
 fn beside_shape(
-    problem: &Problem<'_>,
+    input: &StepInput<'_>,
     detection: &Detection<'_>,
     standing: &Standing<'_>,
     to: &[DVec3],
@@ -216,17 +206,17 @@ fn beside_shape(
     };
     let core = |point: u32| touch.core[point as usize];
     let is_tested = |primitive: &Primitive| {
-        touch.meets(problem.model, primitive.part, standing.collider)
+        touch.meets(input.model, primitive.part, standing.collider)
             && detection.moves(&primitive.points)
     };
     let along = [&from[..], &to];
     let report = certify_shape(&touch.features, shape, along, core, guard, is_tested);
     let first = report.offenders.first();
-    let name = &problem.model.objects[standing.collider.object].name;
+    let name = &input.model.objects[standing.collider.object].name;
     match first {
         None => (0, None),
         Some(offender) => {
-            let (one, at) = touch.name(problem.model, Feature::Point(offender.feature[0]));
+            let (one, at) = touch.name(input.model, Feature::Point(offender.feature[0]));
             let what = words(offender.offence);
             let sentence = format!("`{one}` (vertex {at}) {what} `{name}`");
             (report.intersections as u64, Some(sentence))
@@ -262,12 +252,12 @@ fn apart_at_start(touch: &Touch, standing: &Standing<'_>, from: &[DVec3]) -> Vec
 }
 
 fn offence_of(
-    problem: &Problem<'_>,
+    input: &StepInput<'_>,
     detection: &Detection<'_>,
     points: [u32; 2],
     offence: Offence,
 ) -> String {
-    let name = |point: u32| detection.touch.name(problem.model, Feature::Point(point));
+    let name = |point: u32| detection.touch.name(input.model, Feature::Point(point));
     let [(one, at), (other, there)] = points.map(name);
     let what = words(offence);
     format!("`{one}` (vertex {at}) {what} `{other}` (vertex {there})")

@@ -2,7 +2,10 @@
 
 mod contacts;
 
+use serde_json::json;
+
 use super::{Finding, Severity, finding};
+use crate::integrate::claims::{Claims, EquationsClaim};
 use crate::integrate::{self, Scratch};
 use crate::io::IoError;
 use crate::io::folder::{Contents, RunFolder};
@@ -56,20 +59,25 @@ pub fn check_run(path: &std::path::Path) -> Result<Vec<Finding>, String> {
         return Ok(vec![finding(Severity::Wrong, sentence)]);
     }
     let mut findings = Vec::new();
-    check_manifest(&folder, &mut findings);
+    check_manifest(&folder, &model, &mut findings);
     check_topology(&folder, &model, &mut findings);
     check_frames_and_logs(&folder, &model, &mut findings).map_err(|error| error.to_string())?;
     repeat_steps(&folder, &model, &mut findings).map_err(|error| error.to_string())?;
     Ok(findings)
 }
 
-/// Whether the manifest can be read.
-fn check_manifest(folder: &RunFolder, findings: &mut Vec<Finding>) {
-    if folder.manifest().is_none() {
-        let path = folder.file("manifest.json");
-        let sentence = IoError::damaged(&path, "it is no manifest of a run").to_string();
-        findings.push(finding(Severity::Wrong, sentence));
-    }
+/// Whether the manifest can be read, and claims what the method of the scene does.
+fn check_manifest(folder: &RunFolder, model: &Model, findings: &mut Vec<Finding>) {
+    let path = folder.file("manifest.json");
+    let reason = match folder.manifest() {
+        None => "it is no manifest of a run",
+        Some(manifest) if manifest["claims"] != json!(model.claims()) => {
+            "its `claims` are not those of the method in scene.toml"
+        }
+        Some(_) => return,
+    };
+    let sentence = IoError::damaged(&path, reason).to_string();
+    findings.push(finding(Severity::Wrong, sentence));
 }
 
 /// Whether the topology is that of the scene.
@@ -126,7 +134,8 @@ fn check_frames_and_logs(
         findings.push(finding(Severity::Wrong, sentence));
     }
     check_frames(folder, model, reached / per_frame, findings);
-    check_intersections(&steps.reports, findings);
+    check_claims(model.claims(), &steps.reports, findings);
+    check_intersections(model.claims(), &steps.reports, findings);
     check_balance(model, &steps.reports, findings);
     Ok(())
 }
@@ -159,8 +168,38 @@ fn check_frames(folder: &RunFolder, model: &Model, last: u64, findings: &mut Vec
     contacts.finish(findings);
 }
 
+/// Whether every step says how far it is from what its method claims.
+fn check_claims(claims: Claims, steps: &[StepReport], findings: &mut Vec<Finding>) {
+    let is_solved = claims.equations != EquationsClaim::None;
+    let is_nonlinear = claims.equations == EquationsClaim::Nonlinear;
+    for report in steps {
+        let values = [
+            ("momentum_error_m", is_solved, report.momentum_error_m),
+            ("nonlinear_error_m", is_nonlinear, report.nonlinear_error_m),
+            ("contact_error_m", claims.contact, report.contact_error_m),
+        ];
+        let is_missing =
+            |(_, is_claimed, value): &&(&str, bool, Option<f64>)| *is_claimed && value.is_none();
+        if let Some((name, ..)) = values.iter().find(is_missing) {
+            let step = report.step;
+            let sentence =
+                format!("step {step} has no `{name}`, which its method claims to keep small");
+            findings.push(finding(Severity::Wrong, sentence));
+            return;
+        }
+    }
+}
+
+/// How bad it is that something does not hold: what is not claimed is only worth knowing.
+fn severity(is_claimed: bool) -> Severity {
+    match is_claimed {
+        true => Severity::Wrong,
+        false => Severity::Warning,
+    }
+}
+
 /// Whether the independent test found anything while the run was made.
-fn check_intersections(steps: &[StepReport], findings: &mut Vec<Finding>) {
+fn check_intersections(claims: Claims, steps: &[StepReport], findings: &mut Vec<Finding>) {
     let counts = steps.iter().filter_map(|report| report.intersections);
     let tested = counts.clone().count();
     let met = |report: &&StepReport| report.intersections.is_some_and(|count| count > 0);
@@ -171,7 +210,7 @@ fn check_intersections(steps: &[StepReport], findings: &mut Vec<Finding>) {
             first.step,
             first.time
         );
-        findings.push(finding(Severity::Wrong, sentence));
+        findings.push(finding(severity(claims.gap), sentence));
     } else if tested > 0 {
         let sentence = format!("{tested} steps tested for intersections: none");
         findings.push(finding(Severity::Good, sentence));
@@ -248,7 +287,7 @@ fn repeat_frame(
     mut state: State,
     frame: u64,
 ) -> Result<(), String> {
-    let mut scratch = Scratch::new(model).map_err(|error| error.to_string())?;
+    let mut scratch = Scratch::new(model);
     let first = state.step;
     let mut last = None;
     while state.step < frame * model.clock.steps_per_frame {

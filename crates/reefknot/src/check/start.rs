@@ -4,7 +4,7 @@
 use crate::collide::certify::{certify_shape, crossings};
 use crate::collide::features::Primitive;
 use crate::collide::pair::Feature;
-use crate::detect::{points_at, pose_at};
+use crate::detect::points_at_start;
 use crate::model::Model;
 use crate::model::touch::Touch;
 
@@ -17,7 +17,7 @@ pub fn intersections(model: &Model) -> Vec<String> {
     let Some(touch) = &model.touch else {
         return Vec::new();
     };
-    let points = points_at(model, touch, &model.start.positions, 0.0);
+    let points = points_at_start(model, touch);
     let held = model.held(&model.start, &model.clock.span(0)).is_held;
     let is_free = |node: u32| {
         let offset = model.unknowns.node_offset[node as usize];
@@ -61,7 +61,7 @@ fn inside_shape(
     collider: &crate::model::touch::ExactCollider,
     is_movable: impl Fn(u32) -> bool + Sync,
 ) -> (Vec<String>, usize) {
-    let back = pose_at(model, collider, 0.0).inverse();
+    let back = model.collider_pose(collider, 0.0).inverse();
     let local: Vec<glam::DVec3> = points.iter().map(|point| back.apply(*point)).collect();
     let core = |point: u32| touch.core[point as usize];
     let is_tested = |primitive: &Primitive| {

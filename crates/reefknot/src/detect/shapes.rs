@@ -9,9 +9,7 @@ use crate::collide::convex::{closest, first_contact, signed};
 use crate::collide::margins::{Travelled, Until, is_clear, until};
 use crate::collide::pair::{Feature, Pair};
 use crate::model::touch::ExactCollider;
-use crate::model::{Model, Movement};
 use crate::motion::Pose;
-use crate::state::Span;
 
 /// Features that one task looks at.
 const CHUNK: usize = 512;
@@ -44,12 +42,10 @@ pub(crate) struct Standing<'a> {
 
 impl<'a> Standing<'a> {
     pub(super) fn new(
-        model: &Model,
         collider: &'a ExactCollider,
-        span: &Span,
+        poses: [Pose; 2],
         from: &[DVec3],
     ) -> Standing<'a> {
-        let poses = [span.begin, span.end].map(|time| pose_at(model, collider, time));
         let back = poses[0].inverse();
         let points = from.par_iter().with_min_len(CHUNK);
         Standing {
@@ -205,14 +201,6 @@ impl<'a> Standing<'a> {
         let segments = segments.into_iter();
         found.extend(segments.filter(|touching| !has_hit(&touching.points[..2])));
         found
-    }
-}
-
-/// Where a collider with a formula is at a time.
-pub(crate) fn pose_at(model: &Model, collider: &ExactCollider, time: f64) -> Pose {
-    match &model.objects[collider.object].movement {
-        Movement::Scripted(script) => script.motion.pose(time).after(&collider.pose),
-        Movement::Simulated(_) | Movement::Carried(_) => collider.pose,
     }
 }
 

@@ -10,81 +10,26 @@ use rayon::prelude::*;
 use reefknot_contact::cholesky::parts;
 use reefknot_contact::system::{Coupling, Matrix};
 
-use crate::energy::CHUNK;
-use crate::integrate::{BodyScratch, Scratch};
-use crate::model::kinematics::Held;
+use crate::energy::equations::{BodyTerms, Equations, Linearised};
 use crate::model::tie::ActiveTie;
 use crate::model::{BlockElements, Body, Elements, Model, Trial};
-use crate::state::{Span, State};
+use crate::step_input::StepInput;
 
-/// A step that is to be taken.
-pub(crate) struct Problem<'a> {
-    pub(crate) model: &'a Model,
-    pub(crate) from: &'a State,
-    pub(crate) span: Span,
-    pub(crate) held: Held,
-    /// Whether the step begins at rest, wherever it comes from.
-    pub(crate) is_static: bool,
-}
-
-impl Problem<'_> {
-    /// The time step (s).
-    pub(crate) fn h(&self) -> f64 {
-        self.span.h
-    }
-
-    /// Positions and turns that velocities lead to; held nodes are exactly where they are told if they move as told.
-    pub(crate) fn trial(&self, v: &[f64]) -> (Vec<DVec3>, Vec<f64>) {
-        let (unknowns, h) = (&self.model.unknowns, self.h());
-        let starts = self.from.positions.par_iter().with_min_len(CHUNK);
-        let positions = starts
-            .enumerate()
-            .map(|(node, x)| *x + h * unknowns.at_node(v, node));
-        let rates = unknowns.edge_offset.par_iter().with_min_len(CHUNK);
-        let turns = rates.map(|offset| h * v[*offset]);
-        (positions.collect(), turns.collect())
-    }
-
-    /// Where nodes end the step with these velocities: held ones exactly where they are told.
-    pub(crate) fn ends(&self, v: &[f64]) -> Vec<DVec3> {
-        let (mut positions, _) = self.trial(v);
-        self.put_held(&mut positions);
-        positions
-    }
-
-    /// Puts held nodes where they are told: not x + h v, so that bits do not drift.
-    pub(crate) fn put_held(&self, positions: &mut [DVec3]) {
-        for (node, target) in &self.held.targets {
-            let offset = self.model.unknowns.node_offset[*node];
-            for axis in (0..3).filter(|axis| self.held.is_held[offset + axis]) {
-                positions[*node][axis] = target[axis];
-            }
-        }
-    }
-
-    /// The velocities that held unknowns are told (m/s, rad/s), by their place in flat vectors.
-    pub(crate) fn told(&self) -> Vec<(usize, f64)> {
-        let (unknowns, h) = (&self.model.unknowns, self.h());
-        let mut told = Vec::new();
-        for (node, target) in &self.held.targets {
-            let velocity = (*target - self.from.positions[*node]) / h;
-            let offset = unknowns.node_offset[*node];
-            let rates = (offset..).zip(velocity.to_array());
-            told.extend(rates.filter(|(dof, _)| self.held.is_held[*dof]));
-        }
-        let turns = self.held.turns.iter();
-        told.extend(turns.map(|(edge, turn)| (unknowns.edge_offset[*edge], turn / h)));
-        told
-    }
+/// Where the action is linearised.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum At<'v> {
+    /// At the start of the step, where nothing has moved. The viscosity of the step is taken here.
+    Start,
+    /// Where velocities lead.
+    Velocities(&'v [f64]),
 }
 
 /// M (1 + h α) and f: what stays the same in a step, whatever its velocities. Also the drag of the wind, and ties.
-pub(crate) fn prepare(problem: &Problem<'_>, scratch: &mut Scratch) {
-    let (model, from, h) = (problem.model, problem.from, problem.h());
-    scratch.ties = model.active_ties(from, &problem.span);
-    scratch.loads = model.load_forces(from, &problem.span);
-    let time = problem.span.begin;
-    let work = model.bodies.par_iter().zip(&mut scratch.bodies);
+pub(crate) fn prepare(input: &StepInput<'_>, equations: &mut Equations) {
+    let (model, from, h) = (input.model, input.from, input.h());
+    equations.ties = model.active_ties(from, &input.span);
+    let time = input.span.begin;
+    let work = model.bodies.par_iter().zip(&mut equations.bodies);
     work.for_each(|(body, own)| {
         if let Some((field, air)) = &model.wind {
             let nodes = body.nodes.clone();
@@ -92,30 +37,30 @@ pub(crate) fn prepare(problem: &Problem<'_>, scratch: &mut Scratch) {
             own.wind.update(air, field, time, positions, velocities);
         }
     });
-    for (body, own) in model.bodies.iter().zip(&scratch.bodies) {
+    for (body, own) in model.bodies.iter().zip(&equations.bodies) {
         let run = body.run();
         let dofs = body.dofs.clone();
-        let impulses = scratch.impulse[dofs.clone()].par_chunks_mut(run.dofs());
-        let inertias = scratch.inertia[dofs].par_chunks_mut(run.dofs());
+        let impulses = equations.impulse[dofs.clone()].par_chunks_mut(run.dofs());
+        let inertias = equations.inertia[dofs].par_chunks_mut(run.dofs());
         let runs = impulses.zip(inertias).enumerate();
         runs.for_each(|(index, (impulse, inertia))| {
-            prepare_run(problem, body, own, index, [impulse, inertia]);
+            prepare_run(input, body, own, index, [impulse, inertia]);
         });
     }
-    for (impulse, load) in scratch.impulse.iter_mut().zip(&scratch.loads) {
+    for (impulse, load) in equations.impulse.iter_mut().zip(&input.prescribed.loads) {
         *impulse += h * load;
     }
 }
 
 /// Impulse and inertia of one run of the unknowns of a body.
 fn prepare_run(
-    problem: &Problem<'_>,
+    input: &StepInput<'_>,
     body: &Body,
-    own: &BodyScratch,
+    own: &BodyTerms,
     index: usize,
     [impulse, inertia]: [&mut [f64]; 2],
 ) {
-    let (model, from, h) = (problem.model, problem.from, problem.h());
+    let (model, from, h) = (input.model, input.from, input.h());
     let (unknowns, run) = (&model.unknowns, body.run());
     let drag = 1.0 + h * body.elements.mass_damping();
     let first = body.dofs.start + index * run.dofs();
@@ -126,7 +71,7 @@ fn prepare_run(
             force += own.wind.force[node - body.nodes.start];
         }
         let mut given = h * force;
-        if !problem.is_static {
+        if !input.is_static {
             given += mass * from.velocities[node];
         }
         given.write_to_slice(&mut impulse[offset..]);
@@ -137,7 +82,7 @@ fn prepare_run(
             model.twist_inertias[edge],
             unknowns.edge_offset[edge] - first,
         );
-        let spin = if problem.is_static {
+        let spin = if input.is_static {
             0.0
         } else {
             from.spins[edge]
@@ -163,28 +108,69 @@ impl Which {
     }
 }
 
-/// Fills the scratch with A = M + hC + h²K, ∇E and ∇𝒜 for some bodies at velocities v. At the start of the step, where v is
-/// zero, C is taken too.
-pub(crate) fn linearize(problem: &Problem<'_>, v: &[f64], which: Which, scratch: &mut Scratch) {
-    let model = problem.model;
-    let first = v.iter().all(|entry| *entry == 0.0);
-    let (positions, turns) = match first {
-        true => (
-            Cow::Borrowed(&problem.from.positions[..]),
+/// A = M + hC + h²K and ∇𝒜 of some bodies; `to` keeps those of the others. Also ∇E, and at the start C.
+pub(crate) fn linearize(
+    input: &StepInput<'_>,
+    at: At<'_>,
+    which: Which,
+    equations: &mut Equations,
+    to: &mut Linearised,
+) {
+    let model = input.model;
+    let (positions, turns) = match at {
+        At::Start => (
+            Cow::Borrowed(&input.from.positions[..]),
             vec![0.0; model.edges()],
         ),
-        false => {
-            let (positions, turns) = problem.trial(v);
+        At::Velocities(v) => {
+            let (positions, turns) = input.trial(v);
             (Cow::Owned(positions), turns)
         }
     };
     let trial = Trial {
-        from: problem.from,
+        from: input.from,
         positions: &positions,
         turns: &turns,
     };
-    let h = problem.h();
-    let viscous: Vec<Option<&mut Matrix>> = match &mut scratch.viscous {
+    linearize_bodies(input, (at, &trial), which, equations, to);
+    for body in model.bodies.iter().filter(|body| which.has(body)) {
+        let point = &mut to.point[body.dofs.clone()];
+        match at {
+            At::Start => point.fill(0.0),
+            At::Velocities(v) => point.copy_from_slice(&v[body.dofs.clone()]),
+        }
+    }
+    let h = input.h();
+    if which == Which::All {
+        let coupling = |tie: &ActiveTie| Coupling {
+            nodes: tie.nodes.clone(),
+            block: tie.block(&positions) * (h * h),
+        };
+        to.system
+            .couple(equations.ties.iter().map(coupling).collect());
+        to.tie_point.clone_from(&to.point);
+        differentiate_ties(model, &positions, equations);
+    }
+    equations.fill_residual(&to.point, h, &mut to.residual);
+    if !equations.ties.is_empty() {
+        // Ties are linearised with all bodies, some of which may be linearised elsewhere by now.
+        let points = to.point.iter().zip(&to.tie_point);
+        let beyond: Vec<f64> = points.map(|(point, known)| point - known).collect();
+        to.system.multiply_couplings(&beyond, &mut to.residual);
+        equations.add_ties(h, &mut to.residual);
+    }
+}
+
+/// Matrices and gradients of the bodies themselves.
+fn linearize_bodies(
+    input: &StepInput<'_>,
+    (at, trial): (At<'_>, &Trial<'_>),
+    which: Which,
+    equations: &mut Equations,
+    to: &mut Linearised,
+) {
+    let (model, h) = (input.model, input.h());
+    let viscous: Vec<Option<&mut Matrix>> = match &mut equations.viscous {
         Some(viscous) => viscous
             .bodies
             .iter_mut()
@@ -193,61 +179,47 @@ pub(crate) fn linearize(problem: &Problem<'_>, v: &[f64], which: Which, scratch:
         None => model.bodies.iter().map(|_| None).collect(),
     };
     let gradients = parts(
-        &mut scratch.gradient,
+        &mut equations.gradient,
         model.bodies.iter().map(|body| body.dofs.len()),
     );
     let work: Vec<_> = model
         .bodies
         .iter()
-        .zip(&mut scratch.bodies)
-        .zip(scratch.system.bodies.iter_mut().zip(viscous))
+        .zip(&mut equations.bodies)
+        .zip(to.system.bodies.iter_mut().zip(viscous))
         .zip(gradients)
         .filter(|(((body, _), _), _)| which.has(body))
         .collect();
-    let inertia = &scratch.inertia;
+    let inertia = &equations.inertia;
     work.into_par_iter()
         .for_each(|(((body, own), (to, viscous)), gradient)| {
             let matrix = &mut to.matrix;
-            evaluate(body, &trial, own);
+            evaluate(body, trial, own);
             let inertia = &inertia[body.dofs.clone()];
             if let (None, Elements::Rods(rods), Matrix::Rods(matrix)) =
                 (&viscous, &body.elements, &mut *matrix)
             {
-                let pose = body.rod_pose(rods, &trial);
+                let pose = body.rod_pose(rods, trial);
                 let scales = [h * h; 3];
                 own.elastic =
                     (rods.batch).linearize_onto_diagonal(&pose, scales, inertia, matrix, gradient);
                 return;
             }
             if let Some(viscous) = viscous {
-                if first {
-                    fill_viscous(body, problem, own, viscous, gradient);
+                if let At::Start = at {
+                    fill_viscous(body, input, own, viscous, gradient);
                 }
                 matrix.copy_from(viscous);
             } else {
                 matrix.clear();
             }
-            add_elastic(body, &trial, h, own, matrix, gradient);
+            add_elastic(body, trial, h, own, (matrix, gradient));
             matrix.add_diagonal(inertia);
         });
-    for body in model.bodies.iter().filter(|body| which.has(body)) {
-        scratch.point[body.dofs.clone()].copy_from_slice(&v[body.dofs.clone()]);
-    }
-    if which == Which::All {
-        let coupling = |tie: &ActiveTie| Coupling {
-            nodes: tie.nodes.clone(),
-            block: tie.block(&positions) * (h * h),
-        };
-        scratch
-            .system
-            .couple(scratch.ties.iter().map(coupling).collect());
-        differentiate_ties(model, v, &positions, scratch);
-    }
-    fill_residual(scratch, h);
 }
 
 /// Values, gradients and Hessians of the elements of a body; rods do that where they need them.
-fn evaluate(body: &Body, trial: &Trial<'_>, own: &mut BodyScratch) {
+fn evaluate(body: &Body, trial: &Trial<'_>, own: &mut BodyTerms) {
     if let Elements::Blocks(blocks) = &body.elements {
         let positions = &trial.positions[body.nodes.clone()];
         own.elastic = 0.0;
@@ -261,12 +233,12 @@ fn evaluate(body: &Body, trial: &Trial<'_>, own: &mut BodyScratch) {
 /// hC of one body at the start of the step: in proportion to the parts of K, and the drag of the wind.
 fn fill_viscous(
     body: &Body,
-    problem: &Problem<'_>,
-    own: &BodyScratch,
+    input: &StepInput<'_>,
+    own: &BodyTerms,
     viscous: &mut Matrix,
     gradient: &mut [f64],
 ) {
-    let h = problem.h();
+    let h = input.h();
     viscous.clear();
     match (&body.elements, &mut *viscous) {
         (Elements::Blocks(blocks), Matrix::Blocks(viscous)) => {
@@ -277,15 +249,15 @@ fn fill_viscous(
             }
         }
         (Elements::Rods(rods), Matrix::Rods(viscous)) if body.elements.is_viscous() => {
-            let turns = vec![0.0; problem.model.edges()];
-            let pose = body.rod_pose(rods, &Trial::start(problem.from, &turns));
+            let turns = vec![0.0; input.model.edges()];
+            let pose = body.rod_pose(rods, &Trial::start(input.from, &turns));
             let scales = rods.damping.map(|damping| h * damping);
             rods.batch.linearize(&pose, scales, viscous, gradient);
         }
         _ => {}
     }
-    if problem.model.wind.is_some() {
-        let offsets = &problem.model.unknowns.node_offset[body.nodes.clone()];
+    if input.model.wind.is_some() {
+        let offsets = &input.model.unknowns.node_offset[body.nodes.clone()];
         for (offset, drag) in offsets.iter().zip(&own.wind.damping) {
             viscous.add_block(offset - body.dofs.start, &(*drag * h));
         }
@@ -297,9 +269,8 @@ fn add_elastic(
     body: &Body,
     trial: &Trial<'_>,
     h: f64,
-    own: &mut BodyScratch,
-    matrix: &mut Matrix,
-    gradient: &mut [f64],
+    own: &mut BodyTerms,
+    (matrix, gradient): (&mut Matrix, &mut [f64]),
 ) {
     match (&body.elements, matrix) {
         (Elements::Blocks(blocks), Matrix::Blocks(matrix)) => {
@@ -317,7 +288,7 @@ fn add_elastic(
 }
 
 /// The sum of the gradients of all energies of a body.
-fn gather_gradients(blocks: &BlockElements, own: &BodyScratch, gradient: &mut [f64]) {
+fn gather_gradients(blocks: &BlockElements, own: &BodyTerms, gradient: &mut [f64]) {
     let mut nodes = vec![DVec3::ZERO; gradient.len() / 3];
     for (term, buffer) in blocks.terms.iter().zip(&own.buffers) {
         term.map.gather_gradients(buffer, 1.0, &mut nodes);
@@ -327,23 +298,27 @@ fn gather_gradients(blocks: &BlockElements, own: &BodyScratch, gradient: &mut [f
     }
 }
 
-/// ∇E and ∇𝒜 of all bodies at velocities v, without K: A stays that of the last linearisation.
-pub(crate) fn differentiate(problem: &Problem<'_>, v: &[f64], scratch: &mut Scratch) {
-    let model = problem.model;
-    let (positions, turns) = problem.trial(v);
+/// ∇𝒜(v) (N s) of all bodies, without K. Also ∇E.
+pub(crate) fn differentiate(
+    input: &StepInput<'_>,
+    v: &[f64],
+    equations: &mut Equations,
+) -> Vec<f64> {
+    let model = input.model;
+    let (positions, turns) = input.trial(v);
     let trial = Trial {
-        from: problem.from,
+        from: input.from,
         positions: &positions,
         turns: &turns,
     };
     let gradients = parts(
-        &mut scratch.gradient,
+        &mut equations.gradient,
         model.bodies.iter().map(|body| body.dofs.len()),
     );
     let work: Vec<_> = model
         .bodies
         .iter()
-        .zip(&mut scratch.bodies)
+        .zip(&mut equations.bodies)
         .zip(gradients)
         .collect();
     work.into_par_iter().for_each(|((body, own), gradient)| {
@@ -362,24 +337,21 @@ pub(crate) fn differentiate(problem: &Problem<'_>, v: &[f64], scratch: &mut Scra
             }
         }
     });
-    differentiate_ties(model, v, &positions, scratch);
-    scratch.point.copy_from_slice(v);
-    fill_residual(scratch, problem.h());
-}
-
-/// Energy of the elements and of ties at the last linearisation or differentiation (J).
-pub(crate) fn elastic_energy(scratch: &Scratch, positions: &[DVec3]) -> f64 {
-    let bodies: f64 = scratch.bodies.iter().map(|own| own.elastic).sum();
-    let ties = scratch.ties.iter().map(|tie| tie.value(positions));
-    bodies + ties.sum::<f64>()
+    differentiate_ties(model, &positions, equations);
+    let mut residual = vec![0.0; v.len()];
+    equations.fill_residual(v, input.h(), &mut residual);
+    if !equations.ties.is_empty() {
+        equations.add_ties(input.h(), &mut residual);
+    }
+    residual
 }
 
 /// 𝒜(v) (J): what a step makes stationary.
-pub(crate) fn action(problem: &Problem<'_>, v: &[f64], scratch: &Scratch) -> f64 {
-    let model = problem.model;
-    let (positions, turns) = problem.trial(v);
+pub(crate) fn action(input: &StepInput<'_>, v: &[f64], equations: &Equations) -> f64 {
+    let model = input.model;
+    let (positions, turns) = input.trial(v);
     let trial = Trial {
-        from: problem.from,
+        from: input.from,
         positions: &positions,
         turns: &turns,
     };
@@ -388,12 +360,12 @@ pub(crate) fn action(problem: &Problem<'_>, v: &[f64], scratch: &Scratch) -> f64
         .par_iter()
         .map(|body| body.elastic_energy(&trial))
         .collect();
-    let ties = scratch.ties.iter().map(|tie| tie.value(&positions));
+    let ties = equations.ties.iter().map(|tie| tie.value(&positions));
     let mut sum = elastic.iter().sum::<f64>() + ties.sum::<f64>();
-    for ((v, inertia), impulse) in v.iter().zip(&scratch.inertia).zip(&scratch.impulse) {
+    for ((v, inertia), impulse) in v.iter().zip(&equations.inertia).zip(&equations.impulse) {
         sum += 0.5 * inertia * v * v - impulse * v;
     }
-    if let Some(viscous) = &scratch.viscous {
+    if let Some(viscous) = &equations.viscous {
         let mut product = vec![0.0; v.len()];
         viscous.multiply(v, &mut product);
         sum += 0.5 * v.iter().zip(&product).map(|(v, p)| v * p).sum::<f64>();
@@ -401,51 +373,19 @@ pub(crate) fn action(problem: &Problem<'_>, v: &[f64], scratch: &Scratch) -> f64
     sum
 }
 
-/// ∇E of the springs between points, at velocities v that lead to some positions.
-fn differentiate_ties(model: &Model, v: &[f64], positions: &[DVec3], scratch: &mut Scratch) {
-    if scratch.ties.is_empty() {
+/// ∇E of the springs between points, at some positions.
+fn differentiate_ties(model: &Model, positions: &[DVec3], equations: &mut Equations) {
+    if equations.ties.is_empty() {
         return;
     }
-    scratch.tie_point.clear();
-    scratch.tie_point.extend_from_slice(v);
-    scratch.tie_gradient.clear();
-    scratch.tie_gradient.resize(v.len(), 0.0);
-    for tie in &scratch.ties {
+    equations.tie_gradient.clear();
+    equations.tie_gradient.resize(model.unknowns.count, 0.0);
+    for tie in &equations.ties {
         let force = tie.gradient(positions);
         for (node, weight) in &tie.nodes {
             let offset = model.unknowns.node_offset[*node as usize];
-            let flat = &mut scratch.tie_gradient[offset..];
+            let flat = &mut equations.tie_gradient[offset..];
             (DVec3::from_slice(flat) + force * *weight).write_to_slice(flat);
-        }
-    }
-}
-
-/// ∇𝒜 = M (1 + hα) v + hC v − f + h ∇E at the velocities of the last linearisation.
-fn fill_residual(scratch: &mut Scratch, h: f64) {
-    let Scratch {
-        residual,
-        point,
-        viscous,
-        ..
-    } = scratch;
-    match viscous {
-        Some(viscous) => viscous.multiply(point, residual),
-        None => residual.fill(0.0),
-    }
-    let known = (&scratch.inertia, &scratch.impulse, &scratch.gradient);
-    let residuals = scratch.residual.par_iter_mut().zip(&scratch.point);
-    let residuals = residuals.with_min_len(CHUNK).enumerate();
-    residuals.for_each(|(dof, (residual, point))| {
-        *residual += known.0[dof] * point - known.1[dof] + h * known.2[dof];
-    });
-    if !scratch.ties.is_empty() {
-        let points = scratch.point.iter().zip(&scratch.tie_point);
-        let beyond: Vec<f64> = points.map(|(point, known)| point - known).collect();
-        scratch
-            .system
-            .multiply_couplings(&beyond, &mut scratch.residual);
-        for (residual, gradient) in scratch.residual.iter_mut().zip(&scratch.tie_gradient) {
-            *residual += h * gradient;
         }
     }
 }

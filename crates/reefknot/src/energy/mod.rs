@@ -4,9 +4,10 @@
 
 pub mod affine;
 pub mod assemble;
+pub(crate) mod equations;
 pub mod hinge;
 pub mod isotropic;
-pub mod linearize;
+pub(crate) mod linearize;
 pub mod membrane;
 pub mod plate;
 pub mod principal;

@@ -5,19 +5,19 @@ use reefknot_contact::system::Sets;
 
 use super::GROWTH;
 use crate::detect::NEAR;
-use crate::energy::linearize::Problem;
 use crate::pose::{Posed, relative};
+use crate::step_input::StepInput;
 
 /// Iterations of conjugate gradients in a projection, and how far they reduce what is left.
 const ITERATIONS: usize = 200;
 const ACCURACY: f64 = 1e-10;
 
 /// The constraints that are joined by nodes that can move, each zone in the order given, zones by their first.
-pub(super) fn zones<'a>(step: &Problem<'_>, constraints: &'a [Posed]) -> Vec<Vec<&'a Posed>> {
-    let mut sets = Sets::new(step.model.masses.len());
+pub(super) fn zones<'a>(input: &StepInput<'_>, constraints: &'a [Posed]) -> Vec<Vec<&'a Posed>> {
+    let mut sets = Sets::new(input.model.masses.len());
     let free = |posed: &'a Posed| {
         let nodes = posed.stencil.iter().map(|(node, _)| *node as usize);
-        nodes.filter(|node| lightness(step, *node) != DVec3::ZERO)
+        nodes.filter(|node| lightness(input, *node) != DVec3::ZERO)
     };
     for posed in constraints {
         let mut nodes = free(posed);
@@ -26,7 +26,7 @@ pub(super) fn zones<'a>(step: &Problem<'_>, constraints: &'a [Posed]) -> Vec<Vec
         }
     }
     let mut zones: Vec<Vec<&Posed>> = Vec::new();
-    let mut zone_of = vec![usize::MAX; step.model.masses.len()];
+    let mut zone_of = vec![usize::MAX; input.model.masses.len()];
     for posed in constraints {
         let Some(node) = free(posed).next() else {
             continue;
@@ -42,11 +42,11 @@ pub(super) fn zones<'a>(step: &Problem<'_>, constraints: &'a [Posed]) -> Vec<Vec
 }
 
 /// 1/m of a node along the axes that it can move along (1/kg).
-fn lightness(step: &Problem<'_>, node: usize) -> DVec3 {
-    let offset = step.model.unknowns.node_offset[node];
-    let free = |axis: usize| match step.held.is_held[offset + axis] {
+fn lightness(input: &StepInput<'_>, node: usize) -> DVec3 {
+    let offset = input.model.unknowns.node_offset[node];
+    let free = |axis: usize| match input.prescribed.held.is_held[offset + axis] {
         true => 0.0,
-        false => 1.0 / step.model.masses[node],
+        false => 1.0 / input.model.masses[node],
     };
     DVec3::new(free(0), free(1), free(2))
 }
@@ -60,8 +60,8 @@ struct Row {
 
 /// The least change of velocities, in the norm of mass, that keeps all pairs of a zone apart: C M⁻¹ Cᵀ λ = wanted − C v, by conjugate gradients
 /// (Harmon 2010, eqs. 3.6 and 3.7). Whether that is a sensible one; if not, nothing is changed.
-pub(super) fn is_projected(step: &Problem<'_>, zone: &[&Posed], velocities: &mut [f64]) -> bool {
-    let unknowns = &step.model.unknowns;
+pub(super) fn is_projected(input: &StepInput<'_>, zone: &[&Posed], velocities: &mut [f64]) -> bool {
+    let unknowns = &input.model.unknowns;
     let nodes = zone.iter().flat_map(|posed| &posed.stencil);
     let mut nodes: Vec<u32> = nodes.map(|(node, _)| *node).collect();
     nodes.sort_unstable();
@@ -69,7 +69,7 @@ pub(super) fn is_projected(step: &Problem<'_>, zone: &[&Posed], velocities: &mut
     let place = |node: u32| nodes.binary_search(&node).unwrap_or_default();
     let lightness: Vec<DVec3> = nodes
         .iter()
-        .map(|node| lightness(step, *node as usize))
+        .map(|node| lightness(input, *node as usize))
         .collect();
     let rows: Vec<Row> = zone
         .iter()
@@ -86,7 +86,7 @@ pub(super) fn is_projected(step: &Problem<'_>, zone: &[&Posed], velocities: &mut
         let speed = relative(&posed.stencil, posed.drift, |node| {
             unknowns.at_node(velocities, node as usize)
         });
-        wanted(step, posed) - posed.touching.normal.dot(speed)
+        wanted(input, posed) - posed.touching.normal.dot(speed)
     });
     let lambda = conjugate_gradients(&rows, &lightness, wanted.collect());
     let change = push(&rows, &lightness, &lambda);
@@ -110,12 +110,12 @@ pub(super) fn is_projected(step: &Problem<'_>, zone: &[&Posed], velocities: &mut
 }
 
 /// How fast the two sides of a pair must part along the normal (m/s): to be as far apart as at the start, but no farther than contacts begin.
-fn wanted(step: &Problem<'_>, posed: &Posed) -> f64 {
+fn wanted(input: &StepInput<'_>, posed: &Posed) -> f64 {
     let touching = &posed.touching;
     let start = touching.gap + touching.thickness;
     let skin = touching.thickness - touching.core;
     let kept = touching.core + (start - touching.core).min(NEAR * skin);
-    (kept - start) / step.h()
+    (kept - start) / input.h()
 }
 
 /// λ of C M⁻¹ Cᵀ λ = left.

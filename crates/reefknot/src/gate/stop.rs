@@ -13,8 +13,8 @@ use reefknot_contact::system::Sets;
 use super::rigid::Rigid;
 use crate::collide::pair::Feature;
 use crate::detect::{Detection, Touching};
-use crate::energy::linearize::Problem;
 use crate::model::{Body, Elements, Model};
+use crate::step_input::StepInput;
 
 /// Nodes keep this part of the way to their impact.
 const SHORT: f64 = 0.8;
@@ -68,8 +68,8 @@ impl Zone {
 }
 
 impl Stops {
-    pub(super) fn new(step: &Problem<'_>, reach: Reach) -> Stops {
-        let count = step.model.masses.len();
+    pub(super) fn new(input: &StepInput<'_>, reach: Reach) -> Stops {
+        let count = input.model.masses.len();
         Stops {
             reach,
             sets: Sets::new(count),
@@ -82,21 +82,21 @@ impl Stops {
     /// Stops what collides; the nodes whose velocity changed.
     pub(super) fn stop(
         &mut self,
-        step: &Problem<'_>,
+        input: &StepInput<'_>,
         detection: &Detection<'_>,
         impacts: &[Touching],
         velocities: &mut [f64],
     ) -> Vec<u32> {
         let mut times: Vec<(u32, f64)> = Vec::new();
         for impact in impacts {
-            if let Some(node) = self.join(step, detection, impact) {
+            if let Some(node) = self.join(input, detection, impact) {
                 times.push((node, impact.time));
             }
         }
         self.nodes.sort_unstable();
         self.nodes.dedup();
-        let zones = self.zones(step, &times, velocities);
-        let common = zones.iter().map(|(at, zone)| (*at, zone.common(step.h())));
+        let zones = self.zones(input, &times, velocities);
+        let common = zones.iter().map(|(at, zone)| (*at, zone.common(input.h())));
         let common: BTreeMap<u32, Rigid> = common.collect();
         let mut changed = Vec::new();
         for node in &self.nodes {
@@ -110,7 +110,7 @@ impl Stops {
                 false => SHORT * time,
             };
             self.rounds[*node as usize] = zone.rounds;
-            if slow(step, *node as usize, &common[&at], part, velocities) {
+            if slow(input, *node as usize, &common[&at], part, velocities) {
                 changed.push(*node);
             }
         }
@@ -120,7 +120,7 @@ impl Stops {
     /// Joins all that an impact stops into one zone; one of its nodes.
     fn join(
         &mut self,
-        step: &Problem<'_>,
+        input: &StepInput<'_>,
         detection: &Detection<'_>,
         impact: &Touching,
     ) -> Option<u32> {
@@ -135,7 +135,7 @@ impl Stops {
             for (node, _) in stencil {
                 let nodes = match self.reach {
                     Reach::Nodes => *node as usize..*node as usize + 1,
-                    Reach::Bodies => unit(step.model, *node as usize),
+                    Reach::Bodies => unit(input.model, *node as usize),
                 };
                 let known = *first.get_or_insert(*node);
                 for node in nodes {
@@ -159,11 +159,11 @@ impl Stops {
     /// All zones, by the node that stands for each.
     fn zones(
         &mut self,
-        step: &Problem<'_>,
+        input: &StepInput<'_>,
         times: &[(u32, f64)],
         velocities: &[f64],
     ) -> BTreeMap<u32, Zone> {
-        let model = step.model;
+        let model = input.model;
         let mut zones: BTreeMap<u32, Zone> = BTreeMap::new();
         for node in &self.nodes {
             let zone = zones.entry(self.sets.find(*node)).or_default();
@@ -173,12 +173,12 @@ impl Stops {
                 Reach::Nodes => rod_of(model, node).unwrap_or(node..node + 1),
                 Reach::Bodies => node..node + 1,
             };
-            for held in beside.filter(|node| is_told(step, *node)) {
-                let place = step.from.positions[held];
-                let way = model.unknowns.at_node(velocities, held) * step.h();
+            for held in beside.filter(|node| is_told(input, *node)) {
+                let place = input.from.positions[held];
+                let way = model.unknowns.at_node(velocities, held) * input.h();
                 zone.told.push([place, place + way]);
             }
-            if !model.is_axis(node) && !is_told(step, node) {
+            if !model.is_axis(node) && !is_told(input, node) {
                 let speed = model.unknowns.at_node(velocities, node);
                 zone.mass += model.weights[node];
                 zone.momentum += speed * model.weights[node];
@@ -200,30 +200,31 @@ impl Stops {
 }
 
 /// Whether a node is a place that is told how to move, along all axes.
-fn is_told(step: &Problem<'_>, node: usize) -> bool {
-    let offset = step.model.unknowns.node_offset[node];
-    !step.model.is_axis(node) && !step.held.is_held[offset..offset + 3].contains(&false)
+fn is_told(input: &StepInput<'_>, node: usize) -> bool {
+    let offset = input.model.unknowns.node_offset[node];
+    !input.model.is_axis(node)
+        && !input.prescribed.held.is_held[offset..offset + 3].contains(&false)
 }
 
 /// Leaves a node a part of its motion relative to a common one; whether that changed it.
 fn slow(
-    step: &Problem<'_>,
+    input: &StepInput<'_>,
     node: usize,
     common: &Rigid,
     part: f64,
     velocities: &mut [f64],
 ) -> bool {
-    let (model, place) = (step.model, step.from.positions[node]);
+    let (model, place) = (input.model, input.from.positions[node]);
     // Axes of props are vectors.
     let common = match model.is_axis(node) {
-        true => common.change(place) / step.h(),
-        false => common.displacement(place) / step.h(),
+        true => common.change(place) / input.h(),
+        false => common.displacement(place) / input.h(),
     };
     let offset = model.unknowns.node_offset[node];
     let mut is_changed = false;
     for axis in 0..3 {
         let dof = offset + axis;
-        if !step.held.is_held[dof] {
+        if !input.prescribed.held.is_held[dof] {
             let slowed = common[axis] + part * (velocities[dof] - common[axis]);
             is_changed |= slowed != velocities[dof];
             velocities[dof] = slowed;

@@ -3,125 +3,133 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::{Scratch, StepError};
+use super::{ContactPhase, Context, Phase, Scratch, StepError};
 use crate::energy::CHUNK;
-use crate::energy::linearize::{Problem, Which};
+use crate::energy::linearize::Which;
 use crate::model::{Elements, Model, Trial};
 use crate::state::State;
+use crate::step_input::StepInput;
 
 /// Triangles below this part of their rest area have no direction any more.
 const COLLAPSED: f64 = 1e-6;
 
-/// Solves A (v − v_k) = −∇𝒜(v_k) for the free unknowns; held ones go as they are told.
-pub(super) fn solve(problem: &Problem<'_>, scratch: &mut Scratch) -> Result<Vec<f64>, StepError> {
-    let model = problem.model;
-    let (mut change, mut pull) = (scratch.vector(), scratch.vector());
+/// 5. The state that velocities lead to, through the gate, which may change them.
+pub(super) fn advance_through_gate(
+    input: &StepInput<'_>,
+    contact: &mut Option<ContactPhase<'_>>,
+    velocities: &mut [f64],
+    context: &mut Context,
+) -> Result<State, StepError> {
+    if let Some(phase) = contact {
+        if input.model.method.converge && !phase.is_converged {
+            return Err(StepError::ContactNotConverged {
+                iterations: phase.iterations,
+            });
+        }
+        phase.guard(input, velocities)?;
+    }
+    let to = advance(input, velocities)?;
+    context.timer.lap(Phase::Gate);
+    Ok(to)
+}
+
+/// Solves A (v − v_k) = −∇𝒜(v_k) for the free unknowns; held ones go as it is prescribed.
+pub(super) fn solve(
+    input: &StepInput<'_>,
+    scratch: &mut Scratch,
+    context: &mut Context,
+) -> Result<Vec<f64>, StepError> {
     let Scratch {
-        system,
+        linearised,
         posed,
-        factor,
-        residual,
-        point,
-        moving,
+        spare,
         ..
     } = scratch;
-    posed.system.hold(system, &problem.held.is_held, |_| true);
-    factor
-        .factorize(&posed.system)
-        .map_err(|error| StepError::linear(model, &model.bodies[error.body], error.source))?;
-    let entries = change.par_iter_mut().zip(&*residual).with_min_len(CHUNK);
+    let (system, count) = (&mut posed.problem.system, linearised.point.len());
+    system.hold(&linearised.system, input.is_held(), |_| true);
+    posed.factors.invalidate();
+    let factor = posed.factors.of(system);
+    let factor = factor.map_err(|error| StepError::factor(input.model, error))?;
+    let mut change = spare.take(count);
+    let residuals = change.par_iter_mut().zip(&linearised.residual);
+    let entries = residuals.with_min_len(CHUNK);
     entries.for_each(|(change, entry)| *change = -entry);
-    let mut told = problem.told();
-    for (dof, rate) in &mut told {
-        *rate -= point[*dof];
+    let mut held = input.held_velocities();
+    for (dof, rate) in &mut held {
+        *rate -= linearised.point[*dof];
     }
-    // What held unknowns do to free ones: A_fp δ_p moves to the right-hand side.
-    if told.iter().any(|(_, rate)| *rate != 0.0) {
-        for (dof, rate) in &told {
+    // What held unknowns do to free ones: A_fp δ_p moves to the right-hand side. Nothing if they keep their velocity.
+    if held.iter().any(|(_, rate)| *rate != 0.0) {
+        let (mut moving, mut pull) = (vec![0.0; count], spare.take(count));
+        for (dof, rate) in &held {
             moving[*dof] = *rate;
         }
-        system.multiply(moving, &mut pull);
-        for (dof, _) in &told {
-            moving[*dof] = 0.0;
-        }
+        linearised.system.multiply(&moving, &mut pull);
         let changes = change.par_iter_mut().zip(&pull).with_min_len(CHUNK);
         changes.for_each(|(change, pull)| *change -= pull);
+        spare.keep([pull]);
     }
-    for (dof, rate) in &told {
+    for (dof, rate) in &held {
         change[*dof] = *rate;
     }
-    factor.solve_in_place(&posed.system, &mut change);
-    let changes = change.par_iter_mut().zip(&*point).with_min_len(CHUNK);
+    factor.solve_in_place(system, &mut change);
+    let changes = change.par_iter_mut().zip(&linearised.point);
+    let changes = changes.with_min_len(CHUNK);
     changes.for_each(|(change, point)| *change += *point);
-    scratch.keep([pull]);
+    context.timer.lap(Phase::Linear);
     Ok(change)
 }
 
 /// Solves again after affine bodies were linearised at velocities v: for these and for what ties connect with them. All else has
 /// its answer in v.
 pub(super) fn solve_affine(
-    problem: &Problem<'_>,
+    input: &StepInput<'_>,
     v: &mut [f64],
     scratch: &mut Scratch,
 ) -> Result<(), StepError> {
-    let (model, is_held) = (problem.model, &problem.held.is_held);
+    let (model, is_held) = (input.model, input.is_held());
     let is_affine = |index: usize| Which::Affine.has(&model.bodies[index]);
-    let affine = (0..model.bodies.len()).map(is_affine).collect();
-    let connected = scratch.system.connected(affine);
-    let (mut change, mut left) = (scratch.vector(), scratch.vector());
     let Scratch {
-        system,
+        linearised,
         posed,
-        factor,
-        residual,
-        point,
+        spare,
         ..
     } = scratch;
-    posed.system.hold(system, is_held, is_affine);
-    factor
-        .factorize_some(&posed.system, is_affine)
-        .map_err(|error| StepError::linear(model, &model.bodies[error.body], error.source))?;
+    let affine = (0..model.bodies.len()).map(is_affine).collect();
+    let connected = linearised.system.connected(affine);
+    let (mut change, mut left) = (spare.take(v.len()), spare.take(v.len()));
+    let system = &mut posed.problem.system;
+    system.hold(&linearised.system, is_held, is_affine);
+    let changed = (0..model.bodies.len()).filter(|body| is_affine(*body));
+    posed.factors.invalidate_bodies(changed);
+    let factor = posed.factors.of(system);
+    let factor = factor.map_err(|error| StepError::factor(model, error))?;
     change.fill(0.0);
     let bodies = || model.bodies.iter().zip(&connected).filter(|(_, is)| **is);
     for dof in bodies().flat_map(|(body, _)| body.dofs.clone()) {
-        change[dof] = v[dof] - point[dof];
+        change[dof] = v[dof] - linearised.point[dof];
     }
-    system.multiply(&change, &mut left);
+    linearised.system.multiply(&change, &mut left);
     change.fill(0.0);
     for dof in bodies().flat_map(|(body, _)| body.dofs.clone()) {
         if !is_held[dof] {
-            change[dof] = -(left[dof] + residual[dof]);
+            change[dof] = -(left[dof] + linearised.residual[dof]);
         }
     }
-    factor.solve_in_place(&posed.system, &mut change);
+    factor.solve_in_place(system, &mut change);
     for (v, change) in v.iter_mut().zip(&change) {
         *v += change;
     }
-    scratch.keep([change, left]);
+    spare.keep([change, left]);
     Ok(())
 }
 
-/// ρ = A (v − v_k) + ∇𝒜(v_k): on free unknowns an error, on held ones the impulse that holds them.
-pub(super) fn linear_residual(scratch: &mut Scratch, v: &[f64]) -> Vec<f64> {
-    let (mut residual, mut change) = (scratch.vector(), scratch.vector());
-    let pairs = v.par_iter().zip(&scratch.point).with_min_len(CHUNK);
-    let changes = change.par_iter_mut().zip(pairs);
-    changes.for_each(|(change, (v, p))| *change = v - p);
-    scratch.system.multiply(&change, &mut residual);
-    scratch.keep([change]);
-    let residuals = residual.par_iter_mut().zip(&scratch.residual);
-    residuals
-        .with_min_len(CHUNK)
-        .for_each(|(rho, known)| *rho += known);
-    residual
-}
-
 /// The state that these velocities lead to.
-pub(super) fn advance(problem: &Problem<'_>, v: &[f64]) -> Result<State, StepError> {
-    let (model, from) = (problem.model, problem.from);
+pub(super) fn advance(input: &StepInput<'_>, v: &[f64]) -> Result<State, StepError> {
+    let (model, from) = (input.model, input.from);
     refuse_infinite(model, v)?;
-    let (mut positions, turns) = problem.trial(v);
-    problem.put_held(&mut positions);
+    let (mut positions, turns) = input.trial(v);
+    input.put_held(&mut positions);
     let mut to = State {
         step: from.step,
         positions,
@@ -129,10 +137,9 @@ pub(super) fn advance(problem: &Problem<'_>, v: &[f64]) -> Result<State, StepErr
         directors: vec![DVec3::ZERO; from.directors.len()],
         twists: vec![0.0; from.twists.len()],
         spins: model.unknowns.edges(v),
-        contacts: Vec::new(),
-        approaches: Vec::new(),
+        ..State::default()
     };
-    if problem.is_static {
+    if input.is_static {
         to.velocities.fill(DVec3::ZERO);
         to.spins.fill(0.0);
     }

@@ -4,65 +4,105 @@
 //! Affine bodies are linearised again, at the velocities found so far: what keeps them rigid is as stiff as it gets, and
 //! along the tangent of a turn they would grow and spin up.
 
-use super::implicit::{advance, linear_residual, solve, solve_affine};
-use super::{Scratch, StepError, Stopwatch, Taken, Touches};
-use crate::energy::linearize::{Problem, Which, elastic_energy, linearize, prepare};
+use super::claims::{Claims, EnergyClaim, EquationsClaim, PathClaim};
+use super::contact::{ContactSolve, strictest_tolerance};
+use super::implicit::{advance_through_gate, solve, solve_affine};
+use super::{
+    ContactPhase, Context, IntegratorMethod, Phase, Scratch, Solved, StepError, StepOutcome,
+};
+use crate::energy::linearize::{At, Which, linearize, prepare};
+use crate::scene::tables::LinearEuler;
+use crate::step_input::StepInput;
 
 /// How often affine bodies are linearised again.
-pub(super) const AGAIN: usize = 2;
+pub(super) const AFFINE_LINEARISATIONS: usize = 2;
 
-/// One step.
-pub(super) fn step<'a>(
-    problem: &Problem<'a>,
-    scratch: &mut Scratch,
-) -> Result<Taken<'a>, StepError> {
-    let mut watch = Stopwatch::start();
-    let mut taken = Taken::default();
-    // 1. Who may touch.
-    let mut touches = Touches::begin(problem, scratch);
-    taken.phases.detect = watch.lap();
-
-    // 2. A v = f, linearised at the start.
-    prepare(problem, scratch);
-    let rest = vec![0.0; scratch.impulse.len()];
-    linearize(problem, &rest, Which::All, scratch);
-    scratch.elastic_start = elastic_energy(scratch, &problem.from.positions);
-    taken.phases.assemble = watch.lap();
-
-    // 3. and 4. v among contacts, that of held nodes as told.
-    let mut velocities = match &mut touches {
-        Some(touches) => touches.solve(problem, &touches.warm(problem), scratch)?,
-        None => without_contact(problem, scratch)?,
-    };
-    let spent = watch.lap();
-    match &touches {
-        Some(touches) if !touches.posed.is_empty() => taken.phases.contact = spent,
-        _ => taken.phases.linear = spent,
+impl IntegratorMethod for LinearEuler {
+    fn claims(&self) -> Claims {
+        Claims {
+            equations: EquationsClaim::Linear,
+            path: PathClaim::Straight,
+            contact: true,
+            gap: true,
+            energy: EnergyClaim::None,
+        }
     }
 
-    // 5. The motion, through the gate.
-    if let Some(touches) = &mut touches {
-        touches.guard(problem, &mut velocities)?;
-        taken.iterations = touches.iterations;
+    /// Implicit Euler has 1/z = 1 − hs.
+    fn angular_frequency(&self, [_, imaginary]: [f64; 2], h: f64) -> f64 {
+        imaginary / h
     }
-    taken.to = advance(problem, &velocities)?;
-    taken.phases.gate = watch.lap();
-    taken.residual = linear_residual(scratch, &velocities);
-    taken.solves = true;
-    taken.touches = touches;
-    taken.velocities = velocities;
-    Ok(taken)
+
+    fn step<'a>(
+        &self,
+        input: &StepInput<'a>,
+        scratch: &mut Scratch,
+        context: &mut Context,
+    ) -> Result<StepOutcome<'a>, StepError> {
+        // 1. Who may touch.
+        let mut contact = ContactPhase::begin(input, scratch, context);
+        // 2. A v = f, linearised at the start.
+        assemble(input, scratch, context);
+        // 3. and 4. v among contacts, that of held nodes as it is prescribed.
+        let mut velocities = match &mut contact {
+            Some(phase) => {
+                let request = ContactSolve {
+                    tolerance: strictest_tolerance(input),
+                    is_followed: false,
+                    relinearises: true,
+                };
+                let warm = ContactPhase::warm_start(input);
+                phase.solve(input, &warm, request, scratch, context)?
+            }
+            None => without_contact(input, scratch, context)?,
+        };
+        // 5. The motion, through the gate.
+        let to = advance_through_gate(input, &mut contact, &mut velocities, context)?;
+        Ok(StepOutcome {
+            to,
+            residual: (scratch.linearised).residual_at(&velocities, &mut scratch.spare),
+            velocities,
+            solved: Solved::Linear,
+            drag: None,
+            contact,
+            iterations: 0,
+        })
+    }
+}
+
+/// A and ∇𝒜 at the start of the step.
+fn assemble(input: &StepInput<'_>, scratch: &mut Scratch, context: &mut Context) {
+    let Scratch {
+        equations,
+        linearised,
+        ..
+    } = scratch;
+    prepare(input, equations);
+    linearize(input, At::Start, Which::All, equations, linearised);
+    equations.elastic_start = equations.elastic_energy(&input.from.positions);
+    context.timer.lap(Phase::Assemble);
 }
 
 /// v where nothing touches.
-fn without_contact(problem: &Problem<'_>, scratch: &mut Scratch) -> Result<Vec<f64>, StepError> {
-    let mut velocities = solve(problem, scratch)?;
-    let mut bodies = problem.model.bodies.iter();
+fn without_contact(
+    input: &StepInput<'_>,
+    scratch: &mut Scratch,
+    context: &mut Context,
+) -> Result<Vec<f64>, StepError> {
+    let mut velocities = solve(input, scratch, context)?;
+    let mut bodies = input.model.bodies.iter();
     if bodies.any(|body| Which::Affine.has(body)) {
-        for _ in 0..AGAIN {
-            linearize(problem, &velocities, Which::Affine, scratch);
-            solve_affine(problem, &mut velocities, scratch)?;
+        for _ in 0..AFFINE_LINEARISATIONS {
+            let Scratch {
+                equations,
+                linearised,
+                ..
+            } = scratch;
+            let at = At::Velocities(&velocities);
+            linearize(input, at, Which::Affine, equations, linearised);
+            solve_affine(input, &mut velocities, scratch)?;
         }
+        context.timer.lap(Phase::Linear);
     }
     Ok(velocities)
 }

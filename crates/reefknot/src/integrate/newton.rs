@@ -1,16 +1,21 @@
 //! Implicit Euler by Newton's method: the velocities of a step make the action stationary (Daviet 2020, Eq. 2), found by
 //! linearising again and again, with a line search that never lets the action grow.
 
-use super::contact::strictest;
-use super::implicit::{advance, solve};
-use super::{Scratch, StepError, Stopwatch, Taken, Touches};
-use crate::energy::linearize::{
-    Problem, Which, action, differentiate, elastic_energy, linearize, prepare,
+use reefknot_contact::solve::WarmStart;
+
+use super::claims::{Claims, EnergyClaim, EquationsClaim, PathClaim};
+use super::contact::{ContactSolve, strictest_tolerance};
+use super::implicit::{advance_through_gate, solve};
+use super::{
+    ContactPhase, Context, IntegratorMethod, Phase, Scratch, Solved, StepError, StepOutcome,
 };
-use crate::scene::tables::Method;
+use crate::energy::equations::{Equations, Linearised};
+use crate::energy::linearize::{At, Which, action, differentiate, linearize, prepare};
+use crate::scene::tables::Newton;
+use crate::step_input::StepInput;
 
 /// A step of the line search must gain this part of what the slope promises (Armijo).
-const PROMISE: f64 = 1e-4;
+const SUFFICIENT_DECREASE: f64 = 1e-4;
 
 /// How often a step is halved by the line search.
 const MOST_HALVINGS: usize = 30;
@@ -20,117 +25,197 @@ const ROUNDING: f64 = 1e-13;
 
 /// How many times the tolerance contacts may leave in the first of several iterations: less would be lost on equations that the next one changes. With 1000 times, curls are linearised
 /// where they are stretched by a third, and need the gate.
-const FIRST: f64 = 300.0;
+const FIRST_TOLERANCE: f64 = 300.0;
 
 /// The part of the largest change of an iteration that contacts may leave in the next one. With a thousandth, 4,000 curls that are thrown about take 166 iterations
 /// a step where they take 136, and their equations are left as far from solved.
-const OF_CHANGE: f64 = 1e-2;
+const FORCING_TERM: f64 = 1e-2;
 
-/// One step.
-pub(super) fn step<'a>(
-    problem: &Problem<'a>,
-    method: &Method,
-    scratch: &mut Scratch,
-) -> Result<Taken<'a>, StepError> {
-    let h = problem.h();
-    let mut watch = Stopwatch::start();
-    let mut taken = Taken::default();
-    // 1. Who may touch.
-    let mut touches = Touches::begin(problem, scratch);
-    let mut warm = touches.as_ref().map(|touches| touches.warm(problem));
-    taken.phases.detect = watch.lap();
-    // 2. A, linearised at the velocities so far.
-    let mut velocities = begin(problem, scratch);
-    let mut error = f64::INFINITY;
-    for iteration in 0..method.iterations.max(1) {
-        if iteration > 0 {
-            linearize(problem, &velocities, Which::All, scratch);
+impl IntegratorMethod for Newton {
+    fn claims(&self) -> Claims {
+        Claims {
+            equations: EquationsClaim::Nonlinear,
+            path: PathClaim::Straight,
+            contact: true,
+            gap: true,
+            energy: EnergyClaim::None,
         }
-        taken.phases.assemble += watch.lap();
+    }
 
-        // 3. and 4. Where the linear equations are solved among contacts, and as far on the way there as is good.
-        let is_first = iteration == 0 && method.iterations > 1;
-        let goal = match (&mut touches, &warm) {
-            (Some(touches), Some(warm)) => {
-                touches.goes_on = is_first;
-                let between = [strictest(problem), method.tolerance.0];
-                touches.tolerance = contact_tolerance(between, is_first, error);
-                touches.solve(problem, warm, scratch)?
-            }
-            _ => solve(problem, scratch)?,
+    /// Implicit Euler has 1/z = 1 − hs.
+    fn angular_frequency(&self, [_, imaginary]: [f64; 2], h: f64) -> f64 {
+        imaginary / h
+    }
+
+    fn step<'a>(
+        &self,
+        input: &StepInput<'a>,
+        scratch: &mut Scratch,
+        context: &mut Context,
+    ) -> Result<StepOutcome<'a>, StepError> {
+        // 1. Who may touch.
+        let mut contact = ContactPhase::begin(input, scratch, context);
+        // 2. A, linearised at the velocities so far.
+        let mut search = Search::begin(input, self.iterations, scratch, context);
+        while !search.is_over {
+            // 3. and 4. Where the linear equations are solved among contacts, and as far on the way there as is good.
+            let goal = search.goal(input, &mut contact, scratch, context)?;
+            search.approach(input, &contact, goal, scratch, context);
+        }
+        if input.model.method.converge && !search.is_converged {
+            return Err(StepError::NotConverged {
+                error: search.error,
+            });
+        }
+        // 5. The motion, through the gate, and how far it is from solving the equations.
+        let mut velocities = search.velocities;
+        let to = advance_through_gate(input, &mut contact, &mut velocities, context)?;
+        let residual = differentiate(input, &velocities, &mut scratch.equations);
+        context.timer.lap(Phase::Assemble);
+        Ok(StepOutcome {
+            to,
+            velocities,
+            residual,
+            solved: Solved::Nonlinear,
+            drag: None,
+            contact,
+            iterations: search.iteration,
+        })
+    }
+}
+
+/// Newton's method under way.
+struct Search {
+    /// Iterations, at most, and done so far.
+    most: u64,
+    iteration: u64,
+    velocities: Vec<f64>,
+    /// Where the contact solver begins.
+    warm: WarmStart,
+    /// How far the last iteration would have moved anything (m).
+    error: f64,
+    is_converged: bool,
+    is_over: bool,
+}
+
+impl Search {
+    fn begin(
+        input: &StepInput<'_>,
+        iterations: u64,
+        scratch: &mut Scratch,
+        context: &mut Context,
+    ) -> Search {
+        let velocities = begin(input, scratch);
+        context.timer.lap(Phase::Assemble);
+        Search {
+            most: iterations.max(1),
+            iteration: 0,
+            velocities,
+            warm: ContactPhase::warm_start(input),
+            error: f64::INFINITY,
+            is_converged: false,
+            is_over: false,
+        }
+    }
+
+    /// The solution of the equations linearised at the velocities so far.
+    fn goal(
+        &mut self,
+        input: &StepInput<'_>,
+        contact: &mut Option<ContactPhase<'_>>,
+        scratch: &mut Scratch,
+        context: &mut Context,
+    ) -> Result<Vec<f64>, StepError> {
+        if self.iteration > 0 {
+            let at = At::Velocities(&self.velocities);
+            let Scratch {
+                equations,
+                linearised,
+                ..
+            } = &mut *scratch;
+            linearize(input, at, Which::All, equations, linearised);
+        }
+        context.timer.lap(Phase::Assemble);
+        let Some(phase) = contact else {
+            return solve(input, scratch, context);
         };
-        let push = touches.as_ref().map(|touches| touches.push(problem));
-        warm = touches.as_ref().map(|touches| touches.warm_again(&goal));
-        let change: Vec<f64> = goal.iter().zip(&velocities).map(|(g, v)| g - v).collect();
-        error = h * problem.model.unknowns.largest_at_nodes(&change);
-        if iteration == 0 {
-            for (dof, rate) in problem.told() {
-                velocities[dof] = rate;
-            }
-        }
-        match &touches {
-            Some(touches) if !touches.posed.is_empty() => taken.phases.contact += watch.lap(),
-            _ => taken.phases.linear += watch.lap(),
-        }
-        taken.iterations += 1;
-        let is_close = error <= method.tolerance.0;
-        let is_done = is_close && iteration > 0;
-        let found = match is_done {
-            true => Some(goal),
-            false => {
-                let forces = push.as_deref().unwrap_or_default();
-                search(
-                    problem,
-                    [&velocities, &goal, forces],
-                    iteration > 0,
-                    scratch,
-                )
-            }
+        let is_first = self.iteration == 0 && self.most > 1;
+        let between = [strictest_tolerance(input), input.model.method.tolerance.0];
+        let request = ContactSolve {
+            tolerance: contact_tolerance(between, is_first, self.error),
+            is_followed: is_first,
+            relinearises: true,
         };
-        taken.phases.assemble += watch.lap();
-        // From where nothing better is found, the next iteration would find the same.
-        let is_stuck = found.is_none() && iteration > 0;
-        velocities = found.unwrap_or(velocities);
-        if is_done || is_stuck {
-            break;
+        let goal = phase.solve(input, &self.warm, request, scratch, context)?;
+        self.warm = phase.warm_again(&goal);
+        Ok(goal)
+    }
+
+    /// Goes towards a goal, and ends where it is close or nothing better is found.
+    fn approach(
+        &mut self,
+        input: &StepInput<'_>,
+        contact: &Option<ContactPhase<'_>>,
+        goal: Vec<f64>,
+        scratch: &mut Scratch,
+        context: &mut Context,
+    ) {
+        let change: Vec<f64> = goal
+            .iter()
+            .zip(&self.velocities)
+            .map(|(g, v)| g - v)
+            .collect();
+        self.error = input.h() * input.model.unknowns.largest_at_nodes(&change);
+        let has_slope = self.iteration > 0;
+        if !has_slope {
+            for (dof, rate) in input.held_velocities() {
+                self.velocities[dof] = rate;
+            }
         }
+        self.iteration += 1;
+        self.is_converged = self.error <= input.model.method.tolerance.0;
+        self.is_over = self.iteration >= self.most;
+        if self.is_converged && has_slope {
+            self.velocities = goal;
+            self.is_over = true;
+        } else {
+            let impulses = contact.as_ref().map(|phase| phase.impulses_on_nodes(input));
+            let (equations, linearised) = (&scratch.equations, &scratch.linearised);
+            let line = LineSearch {
+                input,
+                equations,
+                slope: has_slope.then_some(linearised),
+                impulses: impulses.as_deref().unwrap_or_default(),
+            };
+            match line.search(&self.velocities, &goal) {
+                Some(found) => self.velocities = found,
+                // From where nothing better is found, the next iteration would find the same.
+                None => self.is_over |= has_slope,
+            }
+        }
+        context.timer.lap(Phase::Assemble);
     }
-    if method.converge && (error > method.tolerance.0 || error.is_nan()) {
-        return Err(StepError::NotConverged { error });
-    }
-    // 5. The motion, through the gate, and how far it is from solving the equations.
-    if let Some(touches) = &mut touches {
-        touches.guard(problem, &mut velocities)?;
-        taken.iterations = taken.iterations.max(touches.iterations);
-    }
-    taken.to = advance(problem, &velocities)?;
-    taken.phases.gate = watch.lap();
-    differentiate(problem, &velocities, scratch);
-    taken.residual.clone_from(&scratch.residual);
-    taken.is_nonlinear = true;
-    taken.solves = true;
-    taken.touches = touches;
-    taken.velocities = velocities;
-    taken.phases.assemble += watch.lap();
-    Ok(taken)
 }
 
 /// Linearises where Newton's method begins: at the velocities of the step before. From rest, what turns goes along tangents first, where whatever
 /// hardly stretches is stretched: the line search would let it move by a small part of its way only, and few iterations would slow
 /// down everything. From here, the same error is one of the second order less.
-fn begin(problem: &Problem<'_>, scratch: &mut Scratch) -> Vec<f64> {
-    let (from, unknowns) = (problem.from, &problem.model.unknowns);
-    let rest = vec![0.0; unknowns.count];
-    prepare(problem, scratch);
+fn begin(input: &StepInput<'_>, scratch: &mut Scratch) -> Vec<f64> {
+    let Scratch {
+        equations,
+        linearised,
+        ..
+    } = scratch;
+    prepare(input, equations);
     // Viscosity is that of the start, wherever the rest is linearised.
-    linearize(problem, &rest, Which::All, scratch);
-    scratch.elastic_start = elastic_energy(scratch, &from.positions);
-    let before = unknowns.join(&from.velocities, &from.spins);
-    let is_moving = !problem.is_static && before.iter().any(|rate| *rate != 0.0);
-    if !is_moving || !action(problem, &before, scratch).is_finite() {
-        return rest;
+    linearize(input, At::Start, Which::All, equations, linearised);
+    equations.elastic_start = equations.elastic_energy(&input.from.positions);
+    let before = input.start_velocities();
+    if input.is_static || !action(input, &before, equations).is_finite() {
+        return vec![0.0; before.len()];
     }
-    linearize(problem, &before, Which::All, scratch);
+    let at = At::Velocities(&before);
+    linearize(input, at, Which::All, equations, linearised);
     before
 }
 
@@ -138,48 +223,58 @@ fn begin(problem: &Problem<'_>, scratch: &mut Scratch) -> Vec<f64> {
 /// about, the equations themselves are off by far more. `change` is how far the iteration before moved anything.
 fn contact_tolerance([strictest, loosest]: [f64; 2], is_first: bool, change: f64) -> f64 {
     match is_first {
-        true => FIRST * strictest,
-        false if change.is_finite() => (OF_CHANGE * change).clamp(strictest, loosest),
+        true => FIRST_TOLERANCE * strictest,
+        false if change.is_finite() => (FORCING_TERM * change).clamp(strictest, loosest),
         false => strictest,
     }
 }
 
-/// The velocities on the way to a goal where the action, less the work of contacts, is small enough, if there are any. `has_slope` where the
-/// velocities are those of the last linearisation, whose slope is known there.
-fn search(
-    problem: &Problem<'_>,
-    [velocities, goal, forces]: [&[f64]; 3],
-    has_slope: bool,
-    scratch: &Scratch,
-) -> Option<Vec<f64>> {
-    let work = |v: &[f64]| -> f64 { v.iter().zip(forces).map(|(v, f)| v * f).sum() };
-    let slope: f64 = match has_slope {
-        true => {
-            let change = goal.iter().zip(velocities).map(|(g, v)| g - v);
-            let along: f64 = change
-                .zip(&scratch.residual)
-                .map(|(change, r)| change * r)
-                .sum();
-            along - work(goal) + work(velocities)
-        }
-        false => 0.0,
-    };
-    let start = action(problem, velocities, scratch) - work(velocities);
-    let noise = ROUNDING * (start.abs() + scratch.elastic_start.abs());
-    let mut part = 1.0;
-    for _ in 0..MOST_HALVINGS {
-        let between: Vec<f64> = velocities
-            .iter()
-            .zip(goal)
-            .map(|(v, g)| v + part * (g - v))
-            .collect();
-        let there = action(problem, &between, scratch) - work(&between);
-        if there <= start + PROMISE * part * slope + noise {
-            return Some(between);
-        }
-        part *= 0.5;
+/// A search along the line from velocities to a goal for where the action, less the work of contacts, is small enough.
+struct LineSearch<'s> {
+    input: &'s StepInput<'s>,
+    equations: &'s Equations,
+    /// The linearisation at the velocities where the search begins, whose slope is known there; nothing if it is elsewhere.
+    slope: Option<&'s Linearised>,
+    /// Bᵀ r (N s); empty without contacts.
+    impulses: &'s [f64],
+}
+
+impl LineSearch<'_> {
+    fn work(&self, v: &[f64]) -> f64 {
+        v.iter().zip(self.impulses).map(|(v, f)| v * f).sum()
     }
-    None
+
+    /// The velocities found, if there are any.
+    fn search(&self, velocities: &[f64], goal: &[f64]) -> Option<Vec<f64>> {
+        let (input, equations) = (self.input, self.equations);
+        let slope: f64 = match self.slope {
+            Some(linearised) => {
+                let change = goal.iter().zip(velocities).map(|(g, v)| g - v);
+                let along: f64 = change
+                    .zip(&linearised.residual)
+                    .map(|(change, r)| change * r)
+                    .sum();
+                along - self.work(goal) + self.work(velocities)
+            }
+            None => 0.0,
+        };
+        let start = action(input, velocities, equations) - self.work(velocities);
+        let noise = ROUNDING * (start.abs() + equations.elastic_start.abs());
+        let mut part = 1.0;
+        for _ in 0..MOST_HALVINGS {
+            let between: Vec<f64> = velocities
+                .iter()
+                .zip(goal)
+                .map(|(v, g)| v + part * (g - v))
+                .collect();
+            let there = action(input, &between, equations) - self.work(&between);
+            if there <= start + SUFFICIENT_DECREASE * part * slope + noise {
+                return Some(between);
+            }
+            part *= 0.5;
+        }
+        None
+    }
 }
 
 #[cfg(test)]

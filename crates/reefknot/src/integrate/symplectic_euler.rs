@@ -1,89 +1,144 @@
 //! Symplectic Euler: forces at the start of the step change velocities, and those move everything. Nothing is solved, so
 //! steps must be short; energy and momentum are kept for as long as one likes (Hairer, Lubich and Wanner 2006, I.1).
 
-use super::implicit::advance;
-use super::{Scratch, StepError, Stopwatch, Taken, Touches};
-use crate::energy::linearize::{Problem, Which, differentiate, elastic_energy, linearize, prepare};
+use super::claims::{Claims, EnergyClaim, EquationsClaim, PathClaim};
+use super::contact::{ContactSolve, strictest_tolerance};
+use super::implicit::advance_through_gate;
+use super::{
+    ContactPhase, Context, IntegratorMethod, Phase, Scratch, Solved, StepError, StepOutcome,
+};
+use crate::energy::equations::{Equations, Linearised};
+use crate::energy::linearize::{At, Which, differentiate, linearize, prepare};
 use crate::model::Body;
 use crate::random::Random;
+use crate::scene::tables::SymplecticEuler;
+use crate::step_input::StepInput;
 
-/// One step.
-pub(super) fn step<'a>(
-    problem: &Problem<'a>,
-    scratch: &mut Scratch,
-) -> Result<Taken<'a>, StepError> {
-    let mut watch = Stopwatch::start();
-    let mut taken = Taken::default();
-    let mut touches = Touches::begin(problem, scratch);
-    taken.phases.detect = watch.lap();
-    prepare(problem, scratch);
-    let rest = vec![0.0; scratch.impulse.len()];
-    match scratch.viscous.is_some() {
-        // The viscosity comes from the Hessians.
-        true => linearize(problem, &rest, Which::All, scratch),
-        false => differentiate(problem, &rest, scratch),
+impl IntegratorMethod for SymplecticEuler {
+    fn claims(&self) -> Claims {
+        Claims {
+            equations: EquationsClaim::None,
+            path: PathClaim::Straight,
+            contact: true,
+            gap: true,
+            energy: EnergyClaim::None,
+        }
     }
-    scratch.elastic_start = elastic_energy(scratch, &problem.from.positions);
-    // Viscous forces are those of the velocities at the start.
-    let unknowns = &problem.model.unknowns;
-    let before = unknowns.join(&problem.from.velocities, &problem.from.spins);
-    let mut drag = vec![0.0; before.len()];
-    if let Some(viscous) = &scratch.viscous {
-        viscous.multiply(&before, &mut drag);
+
+    /// Steps that are too long for what is simulated would grow without end.
+    fn refuse(&self, first: &StepInput<'_>) -> Result<(), StepError> {
+        let (longest, object) = longest_step(first);
+        match first.h() <= longest || longest.is_nan() {
+            true => Ok(()),
+            false => Err(StepError::TooLong {
+                object: first.model.objects[object].name.clone(),
+                h: first.h(),
+                longest,
+            }),
+        }
     }
-    let mut residual: Vec<f64> = scratch
-        .residual
-        .iter()
-        .zip(&drag)
-        .map(|(r, d)| r + d)
-        .collect();
-    let mut velocities: Vec<f64> = residual
-        .iter()
-        .zip(&scratch.inertia)
-        .map(|(r, inertia)| -r / inertia)
-        .collect();
-    for (dof, rate) in problem.told() {
-        velocities[dof] = rate;
+
+    /// It has z + 1/z = 2 − (hω)².
+    fn angular_frequency(&self, [real, imaginary]: [f64; 2], h: f64) -> f64 {
+        let cosine = real / real.hypot(imaginary);
+        (2.0 - 2.0 * cosine).max(0.0).sqrt() / h
     }
-    taken.phases.assemble = watch.lap();
-    if let Some(touches) = &mut touches {
-        velocities = among_contacts(problem, touches, &residual, scratch)?;
-        taken.phases.contact = watch.lap();
-        touches.guard(problem, &mut velocities)?;
-        taken.iterations = touches.iterations;
-        taken.solves = !touches.posed.is_empty();
+
+    fn step<'a>(
+        &self,
+        input: &StepInput<'a>,
+        scratch: &mut Scratch,
+        context: &mut Context,
+    ) -> Result<StepOutcome<'a>, StepError> {
+        // 1. Who may touch.
+        let mut contact = ContactPhase::begin(input, scratch, context);
+        // 2. M v = −ρ, with forces at the start and viscous ones at the velocities of the start.
+        let (mut residual, drag) = forces_at_start(input, scratch);
+        context.timer.lap(Phase::Assemble);
+        // 3. and 4. v, among contacts that know masses only; that of held nodes as it is prescribed.
+        let mut velocities = match &mut contact {
+            Some(phase) => among_contacts(input, phase, &residual, scratch, context)?,
+            None => free_velocities(input, &residual, scratch),
+        };
+        // 5. The motion, through the gate.
+        let to = advance_through_gate(input, &mut contact, &mut velocities, context)?;
+        let inertia = &scratch.equations.inertia;
+        for ((rho, v), inertia) in residual.iter_mut().zip(&velocities).zip(inertia) {
+            *rho += inertia * v;
+        }
+        let has_contacts = contact.as_ref().is_some_and(|it| !it.posed.is_empty());
+        Ok(StepOutcome {
+            to,
+            velocities,
+            residual,
+            solved: if has_contacts {
+                Solved::Linear
+            } else {
+                Solved::Nothing
+            },
+            drag: Some(drag),
+            contact,
+            iterations: 0,
+        })
     }
-    for ((rho, v), inertia) in residual.iter_mut().zip(&velocities).zip(&scratch.inertia) {
-        *rho += inertia * v;
-    }
-    taken.to = advance(problem, &velocities)?;
-    taken.phases.gate = watch.lap();
-    taken.touches = touches;
-    taken.residual = residual;
-    taken.drag = Some(drag);
-    taken.velocities = velocities;
-    Ok(taken)
 }
 
-/// v among contacts, which know masses only: M v = −ρ + Bᵀ r.
+/// ρ = ∇𝒜(0) with viscous impulses at the velocities of the start, and these (N s).
+fn forces_at_start(input: &StepInput<'_>, scratch: &mut Scratch) -> (Vec<f64>, Vec<f64>) {
+    let Scratch {
+        equations,
+        linearised,
+        ..
+    } = scratch;
+    prepare(input, equations);
+    let mut residual = match equations.viscous.is_some() {
+        // The viscosity comes from the Hessians.
+        true => {
+            linearize(input, At::Start, Which::All, equations, linearised);
+            linearised.residual.clone()
+        }
+        false => {
+            let rest = vec![0.0; input.model.unknowns.count];
+            differentiate(input, &rest, equations)
+        }
+    };
+    equations.elastic_start = equations.elastic_energy(&input.from.positions);
+    let unknowns = &input.model.unknowns;
+    let before = unknowns.join(&input.from.velocities, &input.from.spins);
+    let drag = equations.drag(&before);
+    for (residual, drag) in residual.iter_mut().zip(&drag) {
+        *residual += drag;
+    }
+    (residual, drag)
+}
+
+/// v = −M⁻¹ρ.
+fn free_velocities(input: &StepInput<'_>, residual: &[f64], scratch: &Scratch) -> Vec<f64> {
+    let inertia = &scratch.equations.inertia;
+    let mut velocities: Vec<f64> = residual.iter().zip(inertia).map(|(r, m)| -r / m).collect();
+    for (dof, rate) in input.held_velocities() {
+        velocities[dof] = rate;
+    }
+    velocities
+}
+
+/// v among contacts: M v = −ρ + Bᵀ r.
 fn among_contacts(
-    problem: &Problem<'_>,
-    touches: &mut Touches<'_>,
+    input: &StepInput<'_>,
+    phase: &mut ContactPhase<'_>,
     residual: &[f64],
     scratch: &mut Scratch,
+    context: &mut Context,
 ) -> Result<Vec<f64>, StepError> {
-    let Scratch {
-        system, inertia, ..
-    } = scratch;
-    for (body, part) in problem.model.bodies.iter().zip(&mut system.bodies) {
-        part.matrix.clear();
-        part.matrix.add_diagonal(&inertia[body.dofs.clone()]);
-    }
-    system.couple(Vec::new());
-    scratch.point.fill(0.0);
-    scratch.residual.copy_from_slice(residual);
-    touches.is_explicit = true;
-    touches.solve(problem, &touches.warm(problem), scratch)
+    let inertia = &scratch.equations.inertia;
+    (scratch.linearised).become_masses(input.model, inertia, residual);
+    let request = ContactSolve {
+        tolerance: strictest_tolerance(input),
+        is_followed: false,
+        relinearises: false,
+    };
+    let warm = ContactPhase::warm_start(input);
+    phase.solve(input, &warm, request, scratch, context)
 }
 
 /// How often the power method multiplies; by then it knows the largest eigenvalue to a few percent.
@@ -91,53 +146,47 @@ const PRODUCTS: usize = 60;
 
 /// The longest step that is stable at a state (s), and the object that needs it: 2/ω of the fastest oscillation, by the power
 /// method on M⁻¹K of what is free.
-fn longest_step(problem: &Problem<'_>, scratch: &mut Scratch) -> (f64, usize) {
-    let model = problem.model;
-    prepare(problem, scratch);
-    let rest = vec![0.0; model.unknowns.count];
-    linearize(problem, &rest, Which::All, scratch);
+fn longest_step(input: &StepInput<'_>) -> (f64, usize) {
+    let model = input.model;
+    let (mut equations, mut linearised) = (Equations::new(model), Linearised::new(model));
+    prepare(input, &mut equations);
+    linearize(
+        input,
+        At::Start,
+        Which::All,
+        &mut equations,
+        &mut linearised,
+    );
+    let (inertia, system) = (&equations.inertia, &linearised.system);
+    let mut product = vec![0.0; model.unknowns.count];
     let mut random = Random::new(1);
-    let mut direction: Vec<f64> = rest.iter().map(|_| random.between(-1.0, 1.0)).collect();
-    let mut product = rest;
+    let mut direction: Vec<f64> = product.iter().map(|_| random.between(-1.0, 1.0)).collect();
     let mut square = 0.0;
     for _ in 0..PRODUCTS {
         // In the norm of M: xᵀ(A − M)x over xᵀMx is (hω)², with what viscosity adds.
-        for (x, is_held) in direction.iter_mut().zip(&problem.held.is_held) {
+        for (x, is_held) in direction.iter_mut().zip(input.is_held()) {
             *x = if *is_held { 0.0 } else { *x };
         }
-        let masses = direction.iter().zip(&scratch.inertia);
+        let masses = direction.iter().zip(inertia);
         let size = masses.map(|(x, mass)| mass * x * x).sum::<f64>().sqrt();
         direction.iter_mut().for_each(|x| *x /= size);
-        scratch.system.multiply(&direction, &mut product);
+        system.multiply(&direction, &mut product);
         square = 0.0;
         for (dof, x) in direction.iter_mut().enumerate() {
-            let force = product[dof] - scratch.inertia[dof] * *x;
+            let force = product[dof] - inertia[dof] * *x;
             square += *x * force;
-            *x = force / scratch.inertia[dof];
+            *x = force / inertia[dof];
         }
     }
     let fastest = |body: &&Body| -> f64 {
         let entries = body
             .dofs
             .clone()
-            .map(|dof| scratch.inertia[dof] * direction[dof].powi(2));
+            .map(|dof| inertia[dof] * direction[dof].powi(2));
         entries.sum()
     };
     let bodies = model.bodies.iter();
     let body = bodies.max_by(|a, b| fastest(a).total_cmp(&fastest(b)));
     let object = body.map_or(0, |body| body.object);
-    (2.0 * problem.h() / square.max(0.0).sqrt(), object)
-}
-
-/// Refuses steps that are too long for what is simulated: they would grow without end.
-pub(super) fn refuse_long(problem: &Problem<'_>, scratch: &mut Scratch) -> Result<(), StepError> {
-    let (longest, object) = longest_step(problem, scratch);
-    match problem.h() <= longest || longest.is_nan() {
-        true => Ok(()),
-        false => Err(StepError::TooLong {
-            object: problem.model.objects[object].name.clone(),
-            h: problem.h(),
-            longest,
-        }),
-    }
+    (2.0 * input.h() / square.max(0.0).sqrt(), object)
 }

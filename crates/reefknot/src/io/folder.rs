@@ -21,10 +21,10 @@ use super::input::{INPUTS, Input};
 use super::tensors::TensorFile;
 use crate::integrate::Step;
 use crate::model::Model;
-use crate::state::{State, flat};
+use crate::state::{Array, FIELDS, Length, State, flat};
 
-/// Version of the folder's layout.
-pub const FORMAT_VERSION: u64 = 1;
+/// Version of the folder's layout. 2: checkpoints with what solvers and integrators remember.
+pub const FORMAT_VERSION: u64 = 2;
 
 /// How many checkpoints are kept.
 const CHECKPOINTS_KEPT: usize = 3;
@@ -309,14 +309,9 @@ impl RunFolder {
         file.set_metadata("isa", &origin.isa);
         file.set_metadata("commit", &origin.commit);
         file.set_metadata("state_hash", &state.hash());
-        let shape = [state.positions.len(), 3];
-        file.put_f64("positions", &shape, flat(&state.positions));
-        file.put_f64("velocities", &shape, flat(&state.velocities));
-        let edges = state.directors.len();
-        file.put_f64("directors", &[edges, 3], flat(&state.directors));
-        file.put_f64("twists", &[edges], state.twists.clone());
-        file.put_f64("spins", &[edges], state.spins.clone());
-        put_contacts(&mut file, state);
+        for field in &FIELDS {
+            put_array(&mut file, field.name, (field.get)(state));
+        }
         let path = self.checkpoint(state.step);
         file.write(&path, true)?;
         let steps = self.checkpoints()?;
@@ -371,29 +366,30 @@ impl RunFolder {
     pub fn read_checkpoint(&self, step: u64, model: &Model) -> Result<(State, Origin), IoError> {
         let path = self.checkpoint(step);
         let file = TensorFile::read(&path)?;
-        let numbers = |name: &str, count: usize| -> Result<Vec<f64>, IoError> {
-            let (_, values) = file.f64(name)?;
-            if values.len() != count {
-                let reason = format!("it has {} {name}, not {count}", values.len());
+        let mut state = State {
+            step,
+            ..State::default()
+        };
+        for field in &FIELDS {
+            let name = field.name;
+            let kind = (field.get)(&state);
+            let array = read_array(&file, name, &kind)?;
+            let count = match field.length {
+                Length::Nodes => model.masses.len(),
+                Length::Edges => model.edges(),
+                Length::Any => array.len(),
+                Length::As(other) => FIELDS
+                    .iter()
+                    .find(|field| field.name == other)
+                    .map_or(0, |field| (field.get)(&state).len()),
+            };
+            if array.len() != count {
+                let reason = format!("it has {} {name}, not {count}", array.len());
                 return Err(IoError::damaged(&path, reason));
             }
-            Ok(values.to_vec())
-        };
-        let vectors = |name: &str, count: usize| -> Result<Vec<DVec3>, IoError> {
-            let values = numbers(name, 3 * count)?;
-            Ok(values.chunks_exact(3).map(DVec3::from_slice).collect())
-        };
-        let (nodes, edges) = (model.masses.len(), model.edges());
-        let state = State {
-            step,
-            positions: vectors("positions", nodes)?,
-            velocities: vectors("velocities", nodes)?,
-            directors: vectors("directors", edges)?,
-            twists: numbers("twists", edges)?,
-            spins: numbers("spins", edges)?,
-            contacts: read_contacts(&file)?,
-            approaches: read_approaches(&file)?,
-        };
+            (field.set)(&mut state, array)
+                .map_err(|reason| IoError::damaged(&path, format!("`{name}` has {reason}")))?;
+        }
         if file.metadata("state_hash") != Some(state.hash().as_str()) {
             return Err(IoError::damaged(
                 &path,
@@ -427,37 +423,39 @@ impl RunFolder {
     }
 }
 
-/// What contacts leave to the next step; ids in two halves.
-fn put_contacts(file: &mut TensorFile, state: &State) {
-    let halves = |id: u64| [(id >> 32) as u32 as i32, id as u32 as i32];
-    let forces: Vec<DVec3> = state.contacts.iter().map(|(_, force)| *force).collect();
-    let ids = state.contacts.iter().flat_map(|(id, _)| halves(*id));
-    file.put_i32("contact/id", &[forces.len(), 2], ids.collect());
-    file.put_f64("contact/force", &[forces.len(), 3], flat(&forces));
-    let speeds: Vec<f64> = state.approaches.iter().map(|(_, speed)| *speed).collect();
-    let ids = state.approaches.iter().flat_map(|(id, _)| halves(*id));
-    file.put_i32("approach/id", &[speeds.len(), 2], ids.collect());
-    file.put_f64("approach/speed", &[speeds.len()], speeds);
+/// Stores the values of a field of a state; ids in two halves.
+fn put_array(file: &mut TensorFile, name: &str, array: Array) {
+    let count = array.len();
+    match array {
+        Array::Vectors(values) => file.put_f64(name, &[count, 3], flat(&values)),
+        Array::Numbers(values) => file.put_f64(name, &[count], values),
+        Array::Ids(ids) => {
+            let halves = |id: u64| [(id >> 32) as u32 as i32, id as u32 as i32];
+            file.put_i32(
+                name,
+                &[count, 2],
+                ids.into_iter().flat_map(halves).collect(),
+            );
+        }
+        Array::Bytes(values) => file.put_u8(name, &[count], values),
+    }
 }
 
-fn read_ids(file: &TensorFile, name: &str) -> Result<Vec<u64>, IoError> {
-    let halves = file.i32(name)?.1.chunks_exact(2);
-    let join = |halves: &[i32]| (u64::from(halves[0] as u32) << 32) | u64::from(halves[1] as u32);
-    Ok(halves.map(join).collect())
-}
-
-fn read_contacts(file: &TensorFile) -> Result<Vec<(u64, DVec3)>, IoError> {
-    let forces = file.f64("contact/force")?.1.chunks_exact(3);
-    let ids = read_ids(file, "contact/id")?.into_iter();
-    Ok(ids.zip(forces.map(DVec3::from_slice)).collect())
-}
-
-fn read_approaches(file: &TensorFile) -> Result<Vec<(u64, f64)>, IoError> {
-    let speeds = file.f64("approach/speed")?.1.iter().copied();
-    Ok(read_ids(file, "approach/id")?
-        .into_iter()
-        .zip(speeds)
-        .collect())
+/// Reads the values of a field, of the same kind as an array.
+fn read_array(file: &TensorFile, name: &str, kind: &Array) -> Result<Array, IoError> {
+    Ok(match kind {
+        Array::Vectors(_) => {
+            let vectors = file.f64(name)?.1.chunks_exact(3);
+            Array::Vectors(vectors.map(DVec3::from_slice).collect())
+        }
+        Array::Numbers(_) => Array::Numbers(file.f64(name)?.1.to_vec()),
+        Array::Ids(_) => {
+            let join =
+                |halves: &[i32]| (u64::from(halves[0] as u32) << 32) | u64::from(halves[1] as u32);
+            Array::Ids(file.i32(name)?.1.chunks_exact(2).map(join).collect())
+        }
+        Array::Bytes(_) => Array::Bytes(file.u8(name)?.1.to_vec()),
+    })
 }
 
 /// The name of a numbered file, within the folder of the run.

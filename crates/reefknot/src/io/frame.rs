@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_frame_has_every_contact_and_what_they_do_to_each_object() {
         let model = model();
-        let mut scratch = Scratch::new(&model).unwrap();
+        let mut scratch = Scratch::new(&model);
         let mut before = model.start.clone();
         let mut step = integrate::step(&model, &before, &mut scratch).unwrap();
         for _ in 0..20 {

@@ -3,9 +3,10 @@
 use glam::{DMat3, DQuat, DVec3};
 use rayon::prelude::*;
 
+use super::touch::ExactCollider;
 use super::{Kind, Model, Movement, Pin};
 use crate::generate::groom::Root;
-use crate::motion::Script;
+use crate::motion::{Pose, Script};
 use crate::state::{Span, State};
 
 /// What is told for a time counts from a step that begins so little before it, as a part of a step: times of steps are
@@ -164,8 +165,16 @@ impl Model {
         }
     }
 
-    /// The points of an object that is told how to move, at a time; nothing for others.
-    pub(crate) fn told_points(&self, object: usize, time: f64) -> Option<Vec<DVec3>> {
+    /// The pose of a collider with a formula, at a time.
+    pub(crate) fn collider_pose(&self, collider: &ExactCollider, time: f64) -> Pose {
+        match &self.objects[collider.object].movement {
+            Movement::Scripted(script) => script.motion.pose(time).after(&collider.pose),
+            Movement::Simulated(_) | Movement::Carried(_) => collider.pose,
+        }
+    }
+
+    /// The points of an object that follows a script, at a time; nothing for others.
+    pub(crate) fn scripted_points_of(&self, object: usize, time: f64) -> Option<Vec<DVec3>> {
         match &self.objects[object].movement {
             Movement::Scripted(script) => Some(self.scripted_points(object, script, time)),
             Movement::Simulated(_) | Movement::Carried(_) => None,

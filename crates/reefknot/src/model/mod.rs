@@ -13,11 +13,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use glam::DVec3;
+use reefknot_contact::system::System;
 
 use crate::energy::wind::{Air, Wind};
 use crate::generate::groom::Root;
 use crate::generate::lattice::Embedding;
 use crate::generate::shape::Shape;
+use crate::integrate::claims::Claims;
 use crate::io::input::Input;
 use crate::material::{RodMaterial, ShellMaterial, SolidMaterial};
 use crate::mesh::Mesh;
@@ -281,6 +283,22 @@ pub struct Tie {
 }
 
 impl Model {
+    /// What the method claims of every step.
+    #[must_use]
+    pub fn claims(&self) -> Claims {
+        let claims = self.method.integrator.method().claims();
+        match self.touch.is_some() {
+            true => claims,
+            false => claims.without_contact(),
+        }
+    }
+
+    /// A system with the pattern of every body, and no couplings.
+    pub(crate) fn system(&self) -> System {
+        let matrices = self.bodies.iter().map(|body| body.elements.matrix());
+        System::new(matrices, self.unknowns.node_offset.clone())
+    }
+
     /// Name of the object that a node belongs to, and its number there.
     #[must_use]
     pub fn place_of_node(&self, node: usize) -> (&str, usize) {

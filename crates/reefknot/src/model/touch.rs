@@ -5,6 +5,8 @@
 //! radius as thickness: so it is round for everything that it meets. Colliders with a formula that move rigidly are met as they are
 //! ([`ExactCollider`]), all others by their triangles.
 
+use std::ops::Range;
+
 use std::f64::consts::TAU;
 
 use glam::DVec3;
@@ -107,6 +109,19 @@ impl Touch {
         let point = point as usize;
         let start = if point == 0 { 0 } else { self.ends[point - 1] };
         &self.stencils[start as usize..self.ends[point] as usize]
+    }
+
+    /// The points of an object.
+    #[must_use]
+    pub fn points_of(&self, object: usize) -> Range<usize> {
+        let first = |object: usize| self.first_point.get(object).map(|point| *point as usize);
+        let end = first(object + 1).unwrap_or(self.places.len());
+        first(object).unwrap_or(end)..end
+    }
+
+    /// The objects that have points here, ascending.
+    pub(crate) fn objects_with_points(&self) -> impl Iterator<Item = usize> {
+        (0..self.first_point.len()).filter(|object| !self.points_of(*object).is_empty())
     }
 
     /// The object of a point.

@@ -397,7 +397,7 @@ mod tests {
     /// What a probe of contacts measures at the start, and after a step.
     fn measured(measure: &str) -> [Vec<f64>; 2] {
         let model = model(&format!("measure = {{ {measure} }}")).unwrap();
-        let mut scratch = Scratch::new(&model).unwrap();
+        let mut scratch = Scratch::new(&model);
         let mut step = integrate::step(&model, &model.start, &mut scratch).unwrap();
         step.contacts = vec![
             contact([0, 1], [1.0, 0.0, 2.0], 3e-3),

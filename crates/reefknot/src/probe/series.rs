@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 use serde_json::{Value as Json, json};
 
 use super::Probe;
+use crate::integrate::IntegratorMethod;
 use crate::scene::tables::{Integrator, Reduce};
 
 /// The series of all probes so far, reduced as it grows.
@@ -54,7 +55,7 @@ struct Column {
 impl ProbeSeries {
     /// An empty series for these probes, at steps of `h` seconds of an integrator.
     #[must_use]
-    pub fn new(probes: &[Probe], h: f64, integrator: Integrator) -> ProbeSeries {
+    pub fn new(probes: &[Probe], h: f64, integrator: &Integrator) -> ProbeSeries {
         let series = |probe: &Probe| {
             let is_kept = matches!(
                 probe.reduce,
@@ -88,7 +89,7 @@ impl ProbeSeries {
             probes: probes.iter().map(series).collect(),
             rows: 0,
             h,
-            integrator,
+            integrator: integrator.clone(),
         }
     }
 
@@ -191,7 +192,7 @@ impl ProbeSeries {
             Reduce::AmplitudeRatio => Some((last / first).sqrt()).filter(|ratio| ratio.is_finite()),
             Reduce::Frequency => {
                 let history = column.history.as_deref().unwrap_or(&[]);
-                frequency(history, self.h, self.integrator)
+                frequency(history, self.h, self.integrator.method())
             }
             Reduce::MaxChange | Reduce::Period | Reduce::Precession => None,
         }
@@ -236,9 +237,8 @@ impl Series {
 /// The frequency of a damped oscillation about a mean (1/s), from the second half of a series.
 ///
 /// An oscillation e^{st} becomes zⁿ in steps, so that x_{n+1} = a xₙ + b x_{n−1} + c with 1 = a/z + b/z². The coefficients are
-/// those of least squares. Implicit Euler has 1/z = 1 − hs, so the imaginary part of 1/z gives the frequency itself, however
-/// long the steps are; symplectic Euler has z + 1/z = 2 − (hω)².
-fn frequency(series: &[f64], h: f64, integrator: Integrator) -> Option<f64> {
+/// those of least squares. What 1/z is depends on the integrator.
+fn frequency(series: &[f64], h: f64, integrator: &dyn IntegratorMethod) -> Option<f64> {
     let half = &series[series.len() / 2..];
     let mean = half.iter().sum::<f64>() / half.len().max(1) as f64;
     let scale = half.iter().map(|x| (x - mean).abs()).fold(0.0, f64::max);
@@ -262,14 +262,7 @@ fn frequency(series: &[f64], h: f64, integrator: Integrator) -> Option<f64> {
         return None;
     }
     let (real, imaginary) = (-a / (2.0 * b), discriminant.sqrt() / (2.0 * b).abs());
-    let rate = match integrator {
-        Integrator::LinearEuler | Integrator::Newton => imaginary / h,
-        Integrator::SymplecticEuler => {
-            let cosine = real / real.hypot(imaginary);
-            (2.0 - 2.0 * cosine).max(0.0).sqrt() / h
-        }
-    };
-    Some(rate / TAU)
+    Some(integrator.angular_frequency([real, imaginary], h) / TAU)
 }
 
 /// Solves three equations, with the right-hand side as the fourth column, by elimination with pivots.
@@ -336,6 +329,7 @@ fn precession(tilt: &[f64], turn: &[f64], whole: f64) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::model::Model;
+    use crate::scene::tables::{LinearEuler, SymplecticEuler};
     use crate::scene::{Scene, SceneRequest};
 
     /// The value of a probe with these keys, after rows of a vector at steps of 0.1 s.
@@ -358,7 +352,7 @@ mod tests {
             ..SceneRequest::default()
         };
         let model = Model::build(&Scene::read(&request).unwrap()).unwrap();
-        let mut series = ProbeSeries::new(&model.probes, 0.1, Integrator::Newton);
+        let mut series = ProbeSeries::new(&model.probes, 0.1, &model.method.integrator);
         rows.iter().for_each(|row| series.add(row));
         series.summary()["it"].clone()
     }
@@ -436,7 +430,7 @@ mod tests {
             x += h * v;
             series.push(x + 0.3);
         }
-        let found = frequency(&series, h, Integrator::Newton).unwrap();
+        let found = frequency(&series, h, &LinearEuler {}).unwrap();
         assert!((found * TAU / omega - 1.0).abs() < 1e-6, "{}", found * TAU);
         let (mut x, mut v) = (0.1, 0.0);
         let mut series = vec![x];
@@ -445,16 +439,16 @@ mod tests {
             x += h * v;
             series.push(x);
         }
-        let found = frequency(&series, h, Integrator::SymplecticEuler).unwrap();
+        let found = frequency(&series, h, &SymplecticEuler {}).unwrap();
         assert!((found * TAU / omega - 1.0).abs() < 1e-6, "{}", found * TAU);
     }
 
     #[test]
     fn nothing_oscillates_in_a_straight_line() {
         let series: Vec<f64> = (0..50).map(f64::from).collect();
-        assert_eq!(frequency(&series, 0.1, Integrator::Newton), None);
-        assert_eq!(frequency(&[1.0; 50], 0.1, Integrator::Newton), None);
-        assert_eq!(frequency(&[1.0, 2.0], 0.1, Integrator::Newton), None);
+        assert_eq!(frequency(&series, 0.1, &LinearEuler {}), None);
+        assert_eq!(frequency(&[1.0; 50], 0.1, &LinearEuler {}), None);
+        assert_eq!(frequency(&[1.0, 2.0], 0.1, &LinearEuler {}), None);
     }
 
     #[test]

@@ -42,6 +42,7 @@ macro_rules! table {
         }
 
         impl $crate::scene::read::Fields for $table {
+            #[allow(unused_variables, reason = "a table may have no keys")]
             fn read_fields(
                 view: &$crate::scene::read::TableView<'_>,
                 reader: &mut $crate::scene::read::Reader<'_>,
@@ -64,7 +65,7 @@ macro_rules! table {
                         $( bounds = $bounds; )?
                         #[allow(unused_mut, unused_assignments, reason = "only some keys have a default")]
                         let mut default = None;
-                        $( default = Some($default); )?
+                        $( default = Some(std::borrow::Cow::Borrowed($default)); )?
                         $crate::scene::shape::KeyShape {
                             name: stringify!($key),
                             doc: concat!($($key_doc, "\n"),*),
@@ -142,7 +143,51 @@ macro_rules! choice {
 }
 
 /// Tables that differ by a tag such as `kind`; used as a part of another table.
+///
+/// With `as dyn Trait` it is a value of its own: a table with the tag, or the word alone, which is that kind with all defaults. Each
+/// kind's table implements the trait, and `method()` gives it; `word()` is the word of the kind.
 macro_rules! kinds {
+    (
+        $(#[doc = $doc:literal])*
+        pub enum $kinds:ident by $tag:literal as dyn $trait:path {
+            $( $variant:ident($type:ty) = $word:literal, )*
+        }
+    ) => {
+        $crate::scene::define::kinds! {
+            $(#[doc = $doc])*
+            pub enum $kinds by $tag {
+                $( $variant($type) = $word, )*
+            }
+        }
+
+        impl $kinds {
+            /// The word that stands for it in files.
+            #[must_use]
+            pub fn word(&self) -> &'static str {
+                match self { $( $kinds::$variant(_) => $word, )* }
+            }
+
+            /// What it does.
+            #[must_use]
+            pub(crate) fn method(&self) -> &dyn $trait {
+                match self { $( $kinds::$variant(options) => options, )* }
+            }
+        }
+
+        impl $crate::scene::read::Read for $kinds {
+            fn read(
+                node: &$crate::scene::tree::Node,
+                reader: &mut $crate::scene::read::Reader<'_>,
+            ) -> Option<Self> {
+                $crate::scene::kind::read_kind(node, reader)
+            }
+            fn shape() -> $crate::scene::shape::Shape {
+                $crate::scene::shape::Shape::Kinds(Box::new(
+                    <Self as $crate::scene::read::Fields>::table_shape(),
+                ))
+            }
+        }
+    };
     (
         $(#[doc = $doc:literal])*
         pub enum $kinds:ident by $tag:literal {

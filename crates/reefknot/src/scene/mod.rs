@@ -7,6 +7,7 @@
 
 mod define;
 pub mod expression;
+mod kind;
 pub mod parameters;
 pub mod problem;
 pub mod read;
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 
 use problem::{Place, Problem, Problems, Sources};
 use read::{Fields, Reader};
-use tables::SceneTables;
+use tables::{Method, SceneTables, refuse_solver};
 use tree::{Node, Table, Value};
 
 use crate::units::did_you_mean;
@@ -91,6 +92,13 @@ impl Scene {
             },
         };
         let tables = read::read_table::<SceneTables>(&root, &mut Reader::new(&mut problems));
+        problems.extend(tables.as_ref().and_then(|tables| {
+            let Method {
+                integrator, solver, ..
+            } = &tables.method;
+            let written = tree.at(&["method", "solver"]);
+            refuse_solver(integrator.method(), integrator.word(), solver, written)
+        }));
         // A value whose parameter is not there was reported as that.
         let mut index = 0;
         problems.retain(|problem| {
@@ -219,7 +227,9 @@ fn merge_quick(tree: &mut Table, quick: bool, problems: &mut Vec<Problem>) {
     for entry in table.entries {
         if let Err(problem) = settable(tree, &entry.key, &entry.key_place) {
             problems.push(problem);
-        } else if quick && let Err(problem) = tree.set(&entry.key, &entry.key_place, entry.node) {
+        } else if quick
+            && let Err(problem) = set_value(tree, &entry.key, &entry.key_place, entry.node)
+        {
             problems.push(problem);
         }
     }
@@ -246,10 +256,16 @@ fn merge_set(tree: &mut Table, set: &str, sources: &mut Sources, problems: &mut 
     };
     let result = settable(tree, path, &place)
         .and_then(|()| tree::parse_value(value, source, path.len() + 1))
-        .and_then(|node| tree.set(path, &place, node));
+        .and_then(|node| set_value(tree, path, &place, node));
     if let Err(problem) = result {
         problems.push(problem);
     }
+}
+
+/// Sets a value of a scene; words that stand for tables on the way become those tables.
+fn set_value(tree: &mut Table, path: &str, place: &Place, node: Node) -> Result<(), Problem> {
+    kind::unfold_words(tree, &SceneTables::table_shape(), path, place)?;
+    tree.set(path, place, node)
 }
 
 /// Refuses to set what would have no effect: a parameter that the scene does not define, or the

@@ -4,10 +4,11 @@
 //! type, how it is read, what a message says, its JSON Schema and its part of the reference page
 //! all come from that one definition.
 
+use super::kind::belongs_inside;
 use super::problem::{Place, Problem};
 use super::shape::{ANY, Bounds, KeyShape, Shape, TableShape};
 use super::tables::{ObjectKind, ShapeKind};
-use super::tree::{Node, Table, Value, parse_value};
+use super::tree::{Entry, Node, Table, Value, parse_value};
 use crate::units::{Dimension, closest, parse_quantity, parse_unit};
 
 /// Collects mistakes while a scene is read, and knows which key is being read.
@@ -47,7 +48,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The same, with other advice than to give what is expected.
-    fn expected_otherwise(&mut self, node: &Node, what: &str, advice: String) {
+    pub(super) fn expected_otherwise(&mut self, node: &Node, what: &str, advice: String) {
         let found = match &node.value {
             Value::Text(text) => format!("the text \"{text}\""),
             Value::Float(value) => format!("the number {}", number_text(*value)),
@@ -181,18 +182,29 @@ pub fn read_field<T: Read>(
     key: &KeyShape,
     reader: &mut Reader<'_>,
 ) -> Option<T> {
+    read_field_by(view, key, reader, T::absent, T::read)
+}
+
+/// Reads one key of a table by a function; `absent` is what it is without value and default, if that is allowed.
+pub fn read_field_by<T>(
+    view: &TableView<'_>,
+    key: &KeyShape,
+    reader: &mut Reader<'_>,
+    absent: impl FnOnce() -> Option<T>,
+    read: impl FnOnce(&Node, &mut Reader<'_>) -> Option<T>,
+) -> Option<T> {
     reader.inside(key.name, |reader| {
         reader.bounds = key.bounds;
-        let value = match (view.table.get(key.name), key.default) {
-            (Some(node), _) => T::read(node, reader),
+        let value = match (view.table.get(key.name), &key.default) {
+            (Some(node), _) => read(node, reader),
             (None, Some(default)) => {
                 let mut node = parse_value(default, usize::MAX, 0).ok()?;
                 // What does not go together with it is in this table.
                 node.place = view.place.clone();
-                T::read(&node, reader)
+                read(&node, reader)
             }
             (None, None) => {
-                let value = T::absent();
+                let value = absent();
                 if value.is_none() {
                     let message = format!("`{}` is missing", reader.path());
                     let advice = format!("add `{} = ...` ({})", key.name, key.shape.words());
@@ -248,13 +260,25 @@ fn note_unknown_keys(view: &TableView<'_>, shape: &TableShape, reader: &mut Read
         if known.contains(&entry.key.as_str()) {
             continue;
         }
+        if let Some((owner, advice)) = belongs_inside(view.table, shape, entry) {
+            let (key, path) = (&entry.key, reader.path());
+            let message = format!("`{key}` is no key of `{path}`: it belongs to the {owner} now");
+            reader.problem(&entry.key_place, message, advice);
+            continue;
+        }
         let place = match reader.path.is_empty() {
             true => "at the top of the scene".to_owned(),
             false => format!("in `{}`{kind}", reader.path()),
         };
+        let others = match shape.kinds_with(&entry.key) {
+            kinds if (1..=3).contains(&kinds.len()) => {
+                format!("; only {} has `{}`", either(&kinds), entry.key)
+            }
+            _ => String::new(),
+        };
         let advice = match closest(&entry.key, known.iter().copied()) {
             Some(key) => format!("did you mean `{key}`?"),
-            None => format!("known keys: {}", known.join(", ")),
+            None => format!("known keys: {}{others}", known.join(", ")),
         };
         let message = format!("unknown key `{}` {place}", entry.key);
         reader.problem(&entry.key_place, message, advice);
@@ -337,7 +361,7 @@ pub fn read_single<'n>(
     node: &'n Node,
     words: &[&str],
     reader: &mut Reader<'_>,
-) -> Option<&'n super::tree::Entry> {
+) -> Option<&'n Entry> {
     let Value::Table(table) = &node.value else {
         reader.expected(node, &format!("a table with one of {}", listed(words)));
         return None;
@@ -363,12 +387,12 @@ pub fn read_single<'n>(
     None
 }
 
-fn either(words: &[&str]) -> String {
+pub(super) fn either(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     words.join(" or ")
 }
 
-fn listed(words: &[&str]) -> String {
+pub(super) fn listed(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     words.join(", ")
 }

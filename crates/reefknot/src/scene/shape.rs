@@ -1,6 +1,8 @@
 //! What a scene file may hold, as data: the one source of the reader's messages, the JSON Schema
 //! and the reference page.
 
+use std::borrow::Cow;
+
 use serde_json::{Value as Json, json};
 
 /// Limits on a number, in SI.
@@ -96,6 +98,8 @@ pub enum Shape {
     Table(Box<TableShape>),
     /// Tables by name, `[object.NAME]`
     Named(Box<TableShape>),
+    /// A table with a tag, or the word of its tag alone
+    Kinds(Box<TableShape>),
     /// A table with exactly one of these keys
     OneKey(Vec<KeyShape>),
     /// Whatever the author likes
@@ -134,7 +138,7 @@ pub struct KeyShape {
     /// What its value may be.
     pub shape: Shape,
     /// The value if the key is left out, as TOML.
-    pub default: Option<&'static str>,
+    pub default: Option<Cow<'static, str>>,
     /// Whether it must be there.
     pub required: bool,
     /// Limits on the number or numbers.
@@ -151,13 +155,8 @@ impl Shape {
             Shape::Number => "number".into(),
             Shape::Quantity(unit) => (*unit).into(),
             Shape::Text => "text".into(),
-            Shape::Choice(words) => {
-                let words: Vec<String> = words
-                    .iter()
-                    .map(|word| format!("`\"{}\"`", word.0))
-                    .collect();
-                words.join(", ")
-            }
+            Shape::Choice(words) => quoted(words.iter().map(|word| word.0)),
+            Shape::Kinds(table) => format!("{}, or table", quoted(table.tags())),
             Shape::List(item, Some(count)) => format!("list of {count}: {}", item.words()),
             Shape::List(item, None) => format!("list: {}", item.words()),
             Shape::Either(shapes) => {
@@ -182,9 +181,13 @@ impl Shape {
                 schema
             }
             Shape::Text => json!({ "type": "string" }),
-            Shape::Choice(words) => {
-                let words: Vec<&str> = words.iter().map(|word| word.0).collect();
-                json!({ "anyOf": [{ "enum": words }, { "type": "string", "pattern": "^\\$" }] })
+            Shape::Choice(words) => words_schema(words.iter().map(|word| word.0).collect()),
+            Shape::Kinds(table) => {
+                let mut schema = words_schema(table.tags().collect());
+                if let Some(alternatives) = schema["anyOf"].as_array_mut() {
+                    alternatives.push(table.schema());
+                }
+                schema
             }
             Shape::List(item, count) => {
                 let mut schema = json!({ "type": "array", "items": item.schema(bounds) });
@@ -216,6 +219,17 @@ impl Shape {
     }
 }
 
+/// One of a few words, or a parameter.
+fn words_schema(words: Vec<&str>) -> Json {
+    json!({ "anyOf": [{ "enum": words }, { "type": "string", "pattern": "^\\$" }] })
+}
+
+/// Words as they are written in a file, for the reference page.
+fn quoted<'w>(words: impl Iterator<Item = &'w str>) -> String {
+    let words: Vec<String> = words.map(|word| format!("`\"{word}\"`")).collect();
+    words.join(", ")
+}
+
 /// A number, or a text: a quantity with its unit, a parameter or an expression.
 fn numeric(mut schema: Json, bounds: Bounds) -> Json {
     if bounds.least.is_finite() {
@@ -238,7 +252,7 @@ fn object<'a>(keys: impl Iterator<Item = &'a KeyShape>) -> Json {
     for key in keys {
         let mut schema = key.shape.schema(key.bounds);
         schema["description"] = json!(one_line(key.doc));
-        if let Some(default) = key.default {
+        if let Some(default) = &key.default {
             schema["x-default"] = json!(default);
         }
         properties.insert(key.name.into(), schema);
@@ -255,6 +269,19 @@ fn object<'a>(keys: impl Iterator<Item = &'a KeyShape>) -> Json {
 }
 
 impl TableShape {
+    /// The words of its kinds.
+    pub(super) fn tags(&self) -> impl Iterator<Item = &'static str> {
+        let kinds = self.variants.iter().flat_map(|variants| &variants.list);
+        kinds.map(|(word, _)| *word)
+    }
+
+    /// The words of the kinds that have a key.
+    pub(super) fn kinds_with(&self, key: &str) -> Vec<&'static str> {
+        let kinds = self.variants.iter().flat_map(|variants| &variants.list);
+        let having = kinds.filter(|(_, table)| table.keys.iter().any(|own| own.name == key));
+        having.map(|(word, _)| *word).collect()
+    }
+
     /// The JSON Schema of such a table.
     #[must_use]
     pub fn schema(&self) -> Json {
@@ -305,6 +332,25 @@ impl TableShape {
         self.inner_reference(path, page);
     }
 
+    /// The part of the reference page of a table with a tag that may also be the word alone.
+    fn kinds_reference(&self, path: &str, page: &mut Page) {
+        let Some(Variants { tag, list, .. }) = &self.variants else {
+            return;
+        };
+        let doc = one_line(self.doc);
+        page.text += &format!(
+            "\n## `{path}`\n{doc} A word, which has the defaults of its options, or a table with the word as `{tag}` and options.\n\n"
+        );
+        for (word, table) in list {
+            page.text += &format!("- `\"{word}\"`: {}\n", one_line(table.doc));
+        }
+        for (word, table) in list.iter().filter(|(_, table)| !table.keys.is_empty()) {
+            page.text += &format!("\n### `{path}`: options of `\"{word}\"`\n");
+            key_table(&table.keys, &mut page.text);
+        }
+        self.inner_reference(path, page);
+    }
+
     /// The tables inside, and the words that keys may have.
     fn inner_reference(&self, path: &str, page: &mut Page) {
         let variant_keys = self.variants.iter().flat_map(|variants| {
@@ -341,6 +387,7 @@ impl Shape {
                     table.reference(path, page);
                 }
             }
+            Shape::Kinds(table) => table.kinds_reference(path, page),
             Shape::OneKey(keys) => {
                 page.text += &format!("\n## `{path}`\n");
                 if let Some(first) = page.described(self, path) {
@@ -408,7 +455,7 @@ fn key_table(keys: &[KeyShape], text: &mut String) {
     }
     *text += "\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
     for key in keys {
-        let default = match (key.default, key.required) {
+        let default = match (&key.default, key.required) {
             (Some(default), _) => format!("`{default}`"),
             (None, true) => "required".into(),
             (None, false) => "none".into(),

@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod method;
+
 const SCENE: &str = r#"title = "Test"
 time = { duration = "1 s", h = "10 ms" }
 [parameters]

@@ -18,6 +18,40 @@ pub struct Node {
     pub place: Place,
 }
 
+impl Node {
+    /// A table with a single key, at the place of its value.
+    pub(super) fn tagged(tag: &str, word: Node) -> Node {
+        let place = word.place.clone();
+        let entry = Entry {
+            key: tag.to_owned(),
+            key_place: place.clone(),
+            node: word,
+        };
+        let entries = vec![entry];
+        Node {
+            value: Value::Table(Table { entries }),
+            place,
+        }
+    }
+
+    /// Gives every value inside the same place.
+    pub(super) fn place_everywhere(&mut self, place: &Place) {
+        self.place = place.clone();
+        match &mut self.value {
+            Value::List(items) => items
+                .iter_mut()
+                .for_each(|item| item.place_everywhere(place)),
+            Value::Table(table) => {
+                for entry in &mut table.entries {
+                    entry.key_place = place.clone();
+                    entry.node.place_everywhere(place);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// A value of a scene file.
 #[derive(Clone, Debug)]
 pub enum Value {
@@ -97,6 +131,18 @@ impl Table {
             .iter()
             .find(|entry| entry.key == key)
             .map(|entry| &entry.node)
+    }
+
+    /// The value at a path of keys through tables.
+    #[must_use]
+    pub fn at(&self, keys: &[&str]) -> Option<&Node> {
+        let (first, rest) = keys.split_first()?;
+        let node = self.get(first)?;
+        match (rest, &node.value) {
+            ([], _) => Some(node),
+            (_, Value::Table(inner)) => inner.at(rest),
+            _ => None,
+        }
     }
 
     /// Takes a key out of the table.
@@ -271,7 +317,7 @@ pub fn parse_value(text: &str, source: usize, offset: usize) -> Result<Node, Pro
                 depth: 0,
             };
             let mut node = converter.node(value.get_ref(), whole.clone());
-            place_everywhere(&mut node, &whole);
+            node.place_everywhere(&whole);
             match problems.pop() {
                 None => Ok(node),
                 Some(problem) => Err(Problem {
@@ -307,23 +353,6 @@ fn take_apart(value: DeValue<'_>) {
             DeValue::Array(items) => waiting.extend(items.into_iter().map(Spanned::into_inner)),
             _ => {}
         }
-    }
-}
-
-/// Gives every value inside `node` the same place.
-fn place_everywhere(node: &mut Node, place: &Place) {
-    node.place = place.clone();
-    match &mut node.value {
-        Value::List(items) => items
-            .iter_mut()
-            .for_each(|item| place_everywhere(item, place)),
-        Value::Table(table) => {
-            for entry in &mut table.entries {
-                entry.key_place = place.clone();
-                place_everywhere(&mut entry.node, place);
-            }
-        }
-        _ => {}
     }
 }
 

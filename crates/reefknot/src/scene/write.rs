@@ -67,7 +67,8 @@ fn key_text(key: &str) -> String {
     }
 }
 
-fn inline(value: &Value) -> String {
+/// A value in one line.
+pub(super) fn inline(value: &Value) -> String {
     match value {
         Value::Boolean(value) => value.to_string(),
         Value::Integer(value) => value.to_string(),

@@ -1,7 +1,7 @@
 //! Rods that touch: rows of the validation table, and the shipped scenes of ropes and hair.
 
 use reefknot::check;
-use reefknot::integrate::{self, Scratch};
+use reefknot::integrate::{self, Scratch, StepOptions};
 use reefknot::model::Model;
 use reefknot::scene::{Scene, SceneRequest};
 
@@ -160,11 +160,12 @@ size = [\"2.4 cm\", \"2.4 cm\", \"1 cm\"]
 position = [0, 0, \"50 cm\"]
 ";
     let model = model_of(text).unwrap();
-    let mut scratch = Scratch::new(&model).unwrap();
-    scratch.tests_every_step = true;
+    let mut scratch = Scratch::new(&model);
     let (mut state, mut contacts) = (model.start.clone(), 0);
     while state.step < model.clock.steps() {
-        let step = integrate::step(&model, &state, &mut scratch).unwrap();
+        let step = integrate::step_with(&model, &state, StepOptions::TEST, &mut scratch)
+            .0
+            .unwrap();
         let report = &step.report;
         assert_eq!(report.intersections, Some(0));
         // It hangs, and stretches by a millionth; the rest is what brings it apart at the start.
@@ -236,11 +237,12 @@ fn what_is_told_not_to_touch_falls_through() {
             "[pin.one]\nobject = \"one\"\nat = { group = \"ends\" }\n[object.two]",
         );
         let model = model_of(&text.replace("duration = 1", "duration = 0.2")).unwrap();
-        let mut scratch = Scratch::new(&model).unwrap();
-        scratch.tests_every_step = true;
+        let mut scratch = Scratch::new(&model);
         let mut state = model.start.clone();
         while state.step < model.clock.steps() {
-            let step = integrate::step(&model, &state, &mut scratch).unwrap();
+            let step = integrate::step_with(&model, &state, StepOptions::TEST, &mut scratch)
+                .0
+                .unwrap();
             assert_eq!(step.report.intersections, Some(0));
             state = step.to;
         }

@@ -91,7 +91,8 @@ angular_velocity = [0, 0, 20]
 preset = \"steel\"
 ";
     let (h, steps) = (5e-3, 20);
-    let two = "gravity = [0, 0, 0]\nmethod = { integrator = \"newton\", iterations = 2 }\n";
+    let two =
+        "gravity = [0, 0, 0]\nmethod = { integrator = { kind = \"newton\", iterations = 2 } }\n";
     let mut turning = Simulation::new(two, h, wire);
     let speed = |of: &Simulation| energies(&of.model, &of.state).kinetic.sqrt();
     let before = speed(&turning);

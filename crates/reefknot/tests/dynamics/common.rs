@@ -23,7 +23,7 @@ thickness = \"2 mm\"
 pub(crate) const LINEAR: &str = "method = { integrator = \"linear-euler\" }\n";
 
 /// Implicit Euler, solved for.
-pub(crate) const NEWTON: &str = "method = { integrator = \"newton\", tolerance = \"1e-12 m\", iterations = 60, converge = true }\n";
+pub(crate) const NEWTON: &str = "method = { integrator = { kind = \"newton\", iterations = 60 }, tolerance = \"1e-12 m\", converge = true }\n";
 
 /// Symplectic Euler.
 pub(crate) const SYMPLECTIC: &str = "method = { integrator = \"symplectic-euler\" }\n";
@@ -177,7 +177,7 @@ impl Simulation {
         let model = model(method, h, text);
         Simulation {
             state: model.start.clone(),
-            scratch: Scratch::new(&model).unwrap(),
+            scratch: Scratch::new(&model),
             model,
         }
     }

@@ -21,7 +21,7 @@ end = \"first\"
 /// The method with so many iterations and halvings at most.
 fn few(iterations: usize, halvings: usize) -> String {
     format!(
-        "method = {{ integrator = \"newton\", tolerance = \"1e-6 m\", iterations = {iterations}, halvings = {halvings}, converge = true }}\n"
+        "method = {{ integrator = {{ kind = \"newton\", iterations = {iterations} }}, tolerance = \"1e-6 m\", halvings = {halvings}, converge = true }}\n"
     )
 }
 

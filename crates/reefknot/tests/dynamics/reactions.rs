@@ -3,7 +3,7 @@
 use super::common::*;
 
 /// Each begins at rest in every step, and long steps lead to equilibrium.
-const STATIC: &str = "method = { integrator = \"newton\", quasi_static = true, iterations = 100, tolerance = \"1e-10 m\" }\n";
+const STATIC: &str = "method = { integrator = { kind = \"newton\", iterations = 100 }, quasi_static = true, tolerance = \"1e-10 m\" }\n";
 
 /// Takes long steps until nothing moves, and compares the force of the only pin with the weight.
 fn carries_its_weight(text: &str) {

@@ -27,7 +27,8 @@ fn a_curved_rod_with_held_ends_stays_at_rest() {
 #[test]
 fn a_straight_rod_of_natural_curvature_bends_to_an_arc() {
     let text = "[object.rod]\nkind = \"rod\"\nlength = 0.5\nvertices = 26\nradius = 0.01\nnatural_curvature = [5, 0]\nmaterial = \"stuff\"\n[clamp.end]\nobject = \"rod\"\nend = \"first\"\n";
-    let method = "method = { integrator = \"newton\", quasi_static = true, iterations = 200 }\n";
+    let method =
+        "method = { integrator = { kind = \"newton\", iterations = 200 }, quasi_static = true }\n";
     let mut rod = Simulation::new(method, 1.0, text);
     rod.model.gravity = DVec3::ZERO;
     rod.steps(10);

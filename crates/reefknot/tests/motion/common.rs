@@ -56,7 +56,7 @@ impl Simulation {
         let model = Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"));
         Simulation {
             state: model.start.clone(),
-            scratch: Scratch::new(&model).unwrap(),
+            scratch: Scratch::new(&model),
             scene,
             model,
         }

@@ -48,7 +48,7 @@ pub(crate) fn later(model: &Model, step: u64) -> State {
 
 /// The state after some steps from the start.
 pub(crate) fn stepped(model: &Model, steps: usize) -> State {
-    let mut scratch = Scratch::new(model).unwrap();
+    let mut scratch = Scratch::new(model);
     let mut state = model.start.clone();
     for _ in 0..steps {
         state = integrate::step(model, &state, &mut scratch).unwrap().to;

@@ -102,14 +102,27 @@ pub(crate) fn captured() -> CapturedProblem {
         arms: vec![(33, 0.002), (37, 0.002)],
         contacts,
     };
-    let impulses = vec![(3, DVec3::new(0.1, 0.2, -0.1)), (77, DVec3::Z)];
+    let contacts = vec![
+        ContactMemory {
+            id: 3,
+            reaction: DVec3::new(0.1, 0.2, -0.1),
+            average: DVec3::new(0.1, 0.15, -0.1),
+            state: ContactState::Slip,
+        },
+        ContactMemory {
+            id: 77,
+            reaction: DVec3::Z,
+            average: DVec3::ZERO,
+            state: ContactState::Stick,
+        },
+    ];
     let velocities = (0..dofs).map(|dof| (dof as f64).cos()).collect();
     CapturedProblem {
         problem,
         tolerance: 1e-5,
-        warm: Warm {
+        warm: WarmStart {
             velocities,
-            impulses,
+            contacts,
         },
     }
 }
@@ -193,12 +206,12 @@ fn every_number_that_makes_no_sense_is_named() {
         ("node/offset lets nodes overlap", |it| {
             it.problem.system.node_offset[4] = 9
         }),
-        ("warm/id must ascend", |it| it.warm.impulses[1].0 = 3),
+        ("warm/id must ascend", |it| it.warm.contacts[1].id = 3),
         ("warm/velocities has 2 entries", |it| {
             it.warm.velocities.truncate(2)
         }),
         ("warm/impulses is not finite", |it| {
-            it.warm.impulses[0].1.x = f64::NAN
+            it.warm.contacts[0].reaction.x = f64::NAN
         }),
         ("two contacts have the id 5", |it| {
             let contact = it.problem.contacts[3];
@@ -296,5 +309,124 @@ fn no_change_of_bytes_makes_it_panic() {
             read.problem.residual(&vec![1.0; dofs], &[DVec3::ONE; 4]);
             read.problem.groups();
         }
+    }
+}
+
+/// An array of a file: its name, type and shape, and the bits of its entries.
+type Array<'a> = (&'a str, &'a str, Vec<usize>, Vec<u64>);
+
+/// The file without the array of this name and all that follow it, and with others in their place.
+fn ended(from: &str, arrays: &[Array<'_>]) -> Vec<u8> {
+    let bytes = captured().to_bytes();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let (header, data) = bytes[8..].split_at(length);
+    let header = std::str::from_utf8(header).unwrap();
+    let (head, tail) = header.split_at(header.find(&format!(",\"{from}\"")).unwrap());
+    let (_, offsets) = tail.split_once("\"data_offsets\":[").unwrap();
+    let begin: usize = offsets.split_once(',').unwrap().0.parse().unwrap();
+    let (mut header, mut data) = (head.to_owned(), data[..begin].to_vec());
+    for (name, kind, shape, entries) in arrays {
+        let begin = data.len();
+        data.extend(entries.iter().flat_map(|entry| entry.to_le_bytes()));
+        let end = data.len();
+        header += &format!(
+            ",\"{name}\":{{\"dtype\":\"{kind}\",\"shape\":{shape:?},\"data_offsets\":[{begin},{end}]}}"
+        );
+    }
+    header.push('}');
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.as_bytes());
+    file.extend(data);
+    file
+}
+
+/// A warm start with other averages and states.
+fn warm_with(arrays: &[Array<'_>]) -> Result<Vec<ContactMemory>, String> {
+    let read = CapturedProblem::from_bytes(&ended("warm/averages", arrays));
+    let read = read.map_err(|error| error.to_string())?;
+    let before = captured().warm;
+    assert_eq!(read.warm.velocities, before.velocities);
+    for (known, before) in read.warm.contacts.iter().zip(&before.contacts) {
+        assert_eq!((known.id, known.reaction), (before.id, before.reaction));
+    }
+    Ok(read.warm.contacts)
+}
+
+fn averages(numbers: &[f64]) -> Array<'static> {
+    let bits = numbers.iter().map(|number| number.to_bits()).collect();
+    ("warm/averages", "F64", vec![numbers.len() / 3, 3], bits)
+}
+
+fn states(numbers: &[u64]) -> Array<'static> {
+    ("warm/states", "U64", vec![numbers.len()], numbers.to_vec())
+}
+
+#[test]
+fn averages_and_states_come_back_and_are_nothing_in_older_files() {
+    let numbers = [0.25, -1.0, 3.0, 0.5, 0.0, 7.0];
+    let read = warm_with(&[averages(&numbers), states(&[1, 2])]).unwrap();
+    assert_eq!(read[0].average, DVec3::new(0.25, -1.0, 3.0));
+    assert_eq!(read[1].average, DVec3::new(0.5, 0.0, 7.0));
+    assert_eq!(read[0].state, ContactState::Stick);
+    assert_eq!(read[1].state, ContactState::Slip);
+    let written = CapturedProblem::from_bytes(&captured().to_bytes()).unwrap();
+    assert_eq!(written.warm.contacts, captured().warm.contacts);
+    // Files of before have neither array.
+    let older = warm_with(&[]).unwrap();
+    assert_eq!(older.len(), 2);
+    for known in older {
+        assert_eq!(
+            (known.average, known.state),
+            (DVec3::ZERO, ContactState::Open)
+        );
+    }
+    let half = warm_with(&[states(&[2, 0])]).unwrap();
+    assert_eq!(
+        (half[0].average, half[0].state),
+        (DVec3::ZERO, ContactState::Slip)
+    );
+}
+
+#[test]
+fn averages_and_states_that_make_no_sense_are_refused_by_name() {
+    let six = averages(&[0.0; 6]);
+    let cases = [
+        (
+            vec![six.clone(), states(&[0, 3])],
+            "warm/states has 3, which is no state",
+        ),
+        // 257 is 1 in a byte.
+        (
+            vec![six.clone(), states(&[257, 0])],
+            "warm/states has 257, which is no state",
+        ),
+        (
+            vec![six.clone(), states(&[0])],
+            "warm/states has 1 entries, but 2 are needed",
+        ),
+        (
+            vec![six.clone(), states(&[0; 3])],
+            "warm/states has 3 entries, but 2 are needed",
+        ),
+        (
+            vec![averages(&[0.0; 3])],
+            "warm/averages has 1 entries, but 2 are needed",
+        ),
+        (
+            vec![averages(&[f64::NAN; 6])],
+            "warm/averages is not finite",
+        ),
+        (
+            vec![("warm/averages", "F64", vec![6], six.3)],
+            "warm/averages has the shape [6]",
+        ),
+        (
+            vec![("warm/states", "F64", vec![2], vec![0; 2])],
+            "warm/states holds F64, not U64",
+        ),
+    ];
+    for (arrays, reason) in cases {
+        let said = warm_with(&arrays).unwrap_err();
+        assert!(said.contains(reason), "{said}");
     }
 }

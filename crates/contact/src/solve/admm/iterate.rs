@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::projection::Projection;
 use super::{Settings, WeightedNodes};
 use crate::problem::{NodalProblem, larger, largest};
-use crate::solve::Warm;
+use crate::solve::WarmStart;
 use crate::system::SystemFactor;
 
 /// Nodes that one task takes. Sums go over so many, and then over the tasks in order.
@@ -40,7 +40,7 @@ impl Iterate {
     pub(super) fn start(
         problem: &NodalProblem,
         factor: &SystemFactor,
-        warm: &Warm,
+        warm: &WarmStart,
         settings: &Settings,
     ) -> Self {
         let mut velocities = warm.velocities.clone();

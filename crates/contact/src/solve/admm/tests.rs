@@ -5,7 +5,9 @@ use glam::DVec3;
 use super::*;
 use crate::problem::{Contact, Contacts, larger};
 use crate::samples::{self, Captured, World};
-use crate::solve::{Refined, Unrefined, gauss_seidel};
+use crate::solve::gauss_seidel::{self, GaussSeidel};
+use crate::solve::refining::FixedSolver;
+use crate::solve::{Refined, Unrefined};
 
 fn factorized(problem: &NodalProblem) -> SystemFactor {
     let mut factor = SystemFactor::of(&problem.system).unwrap();
@@ -13,16 +15,22 @@ fn factorized(problem: &NodalProblem) -> SystemFactor {
     factor
 }
 
-fn run(of: &Captured, settings: Settings) -> (Solution, Outcome, Errors) {
+/// Solves to a tolerance, and grades the answer.
+fn run(of: &Captured, settings: Settings, tolerance: f64) -> (Solution, Outcome, Errors) {
+    run_within(of, settings, ENTRY.limits(tolerance))
+}
+
+fn run_within(of: &Captured, settings: Settings, limits: Limits) -> (Solution, Outcome, Errors) {
     let mut problem = of.problem.clone();
-    let mut factor = factorized(&problem);
+    let mut factors = Factors::default();
     let (solution, outcome) = Admm::new(settings)
-        .solve(&mut problem, &mut factor, &of.warm, &mut Unrefined)
+        .solve(&mut problem, &mut factors, &of.warm, limits, &mut Unrefined)
         .unwrap();
-    let errors = problem.errors(&factor, &solution.velocities, &solution.impulses);
+    let factor = factors.fresh().unwrap();
+    let errors = problem.errors(factor, &solution.velocities, &solution.impulses);
     assert_eq!(
         outcome.is_converged,
-        errors.largest() <= settings.tolerance,
+        errors.largest() <= limits.tolerance,
         "a solver that says otherwise than the yardstick: {errors:?}"
     );
     (solution, outcome, errors)
@@ -34,7 +42,7 @@ fn capture(world: World, step: f64, count: usize) -> Vec<Captured> {
             problem: problem.clone(),
             warm: warm.clone(),
         };
-        run(&of, Settings::new(1e-8)).0
+        run(&of, Settings::default(), 1e-8).0
     })
 }
 
@@ -60,7 +68,7 @@ fn every_world_is_solved_to_a_nanometre_soft_and_stiff() {
     for young in [1e5, 1e9] {
         for (name, world) in worlds(young) {
             for (step, of) in capture(world, 0.01, 8).iter().enumerate() {
-                let (_, outcome, errors) = run(of, Settings::new(1e-9));
+                let (_, outcome, errors) = run(of, Settings::default(), 1e-9);
                 assert!(
                     outcome.is_converged,
                     "{name} {young:e} step {step}: {errors:?}"
@@ -75,11 +83,17 @@ fn velocities_are_those_of_gauss_seidel() {
     // A wedge can jam in more than one way; all others have one answer.
     for (name, world) in worlds(1e6).into_iter().filter(|(name, _)| *name != "wedge") {
         for of in capture(world, 0.01, 5) {
-            let (ours, _, _) = run(&of, Settings::new(1e-10));
-            let settings = gauss_seidel::Settings::new(1e-10);
-            let factor = factorized(&of.problem);
-            let (theirs, outcome) =
-                gauss_seidel::solve_nodal(&of.problem, &factor, &of.warm, settings).unwrap();
+            let (ours, _, _) = run(&of, Settings::default(), 1e-10);
+            let limits = gauss_seidel::ENTRY.limits(1e-10);
+            let (theirs, outcome) = GaussSeidel::new(true)
+                .solve_fixed(
+                    &of.problem,
+                    &mut Factors::default(),
+                    &of.warm,
+                    limits,
+                    &|_| true,
+                )
+                .unwrap();
             if !outcome.is_converged {
                 continue;
             }
@@ -103,9 +117,9 @@ fn both_local_solvers_take_the_same_way() {
             let way = |local: LocalSolver| {
                 let settings = Settings {
                     local,
-                    ..Settings::new(1e-8)
+                    ..Settings::default()
                 };
-                run(&of, settings)
+                run(&of, settings, 1e-8)
             };
             let [one, other] = [LocalSolver::Isotropic, LocalSolver::General].map(way);
             let pairs = one.0.velocities.iter().zip(&other.0.velocities);
@@ -124,9 +138,9 @@ fn random_problems_are_solved_with_cohesion_and_compliance() {
         problem.check().unwrap();
         let of = Captured {
             problem,
-            warm: Warm::default(),
+            warm: WarmStart::default(),
         };
-        let (_, outcome, errors) = run(&of, Settings::new(1e-8));
+        let (_, outcome, errors) = run(&of, Settings::default(), 1e-8);
         assert!(outcome.is_converged, "seed {seed}: {errors:?}");
     }
 }
@@ -136,7 +150,7 @@ fn rest_is_a_fixed_point() {
     let world = samples::cube(1e7, 3, 0.1, 0.5);
     let captured = capture(world, 0.01, 60);
     let last = captured.last().unwrap();
-    let (_, outcome, _) = run(last, Settings::new(1e-7));
+    let (_, outcome, _) = run(last, Settings::default(), 1e-7);
     // It sticks to the incline, and has done so for half a second.
     assert!(outcome.iterations <= 3, "{outcome:?}");
 }
@@ -149,7 +163,7 @@ fn other_units_take_as_many_iterations() {
         ("crossing", samples::crossing(1e7, 2)),
     ] {
         for of in capture(world, 0.01, 6) {
-            let (_, here, _) = run(&of, Settings::new(1e-6));
+            let (_, here, _) = run(&of, Settings::default(), 1e-6);
             for (lengths, masses, times) in [
                 (1e3, 1.0, 1.0),
                 (1.0, 1e-3, 1.0),
@@ -159,7 +173,7 @@ fn other_units_take_as_many_iterations() {
                 let (problem, warm) =
                     samples::rescale(&of.problem, &of.warm, lengths, masses, times);
                 let there = Captured { problem, warm };
-                let (_, there, _) = run(&there, Settings::new(1e-6 * lengths));
+                let (_, there, _) = run(&there, Settings::default(), 1e-6 * lengths);
                 let apart = here.iterations.abs_diff(there.iterations);
                 assert!(
                     apart <= 1,
@@ -175,19 +189,22 @@ fn one_thread_and_two_give_the_same_bits() {
     // Enough contacts for several chunks in a stage.
     let of = Captured {
         problem: samples::heap(20_000),
-        warm: Warm::default(),
+        warm: WarmStart::default(),
     };
     let settings = Settings {
-        most_iterations: 8,
         polishes: false,
-        ..Settings::new(1e-12)
+        ..Settings::default()
+    };
+    let limits = Limits {
+        tolerance: 1e-12,
+        iterations: 8,
     };
     let solve = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .unwrap();
-        pool.install(|| run(&of, settings).0)
+        pool.install(|| run_within(&of, settings, limits).0)
     };
     let (one, two, three) = (solve(1), solve(2), solve(3));
     assert!(one == two && two == three);
@@ -208,9 +225,10 @@ impl Refine for Late {
         if is_time {
             problem.contacts = self.contacts.clone();
         }
+        let added = problem.contacts.iter().map(|contact| contact.id);
         Refined {
-            contacts: is_time,
-            bodies: Vec::new(),
+            added: added.filter(|_| is_time).collect(),
+            ..Refined::default()
         }
     }
 }
@@ -230,18 +248,24 @@ fn contacts_that_come_late_are_met_all_the_same() {
         contacts: all,
         calls: 0,
     };
-    let mut factor = factorized(&problem);
+    let mut factors = Factors::default();
     let settings = Settings {
         refine_every: 2,
-        ..Settings::new(1e-9)
+        ..Settings::default()
     };
     let mut solver = Admm::new(settings);
     let (solution, outcome) = solver
-        .solve(&mut problem, &mut factor, &of.warm, &mut late)
+        .solve(
+            &mut problem,
+            &mut factors,
+            &of.warm,
+            ENTRY.limits(1e-9),
+            &mut late,
+        )
         .unwrap();
     assert!(outcome.is_converged && late.calls >= 3, "{outcome:?}");
     assert_eq!(problem.contacts.len(), of.problem.contacts.len());
-    let (whole, _, _) = run(of, Settings::new(1e-9));
+    let (whole, _, _) = run(of, Settings::default(), 1e-9);
     let difference: Vec<f64> = solution
         .velocities
         .iter()
@@ -264,19 +288,27 @@ fn an_answer_is_looked_at_before_it_counts() {
         contacts: all,
         calls: 2,
     };
-    let mut factor = factorized(&problem);
+    let mut factors = Factors::default();
     let settings = Settings {
         refine_every: 1000,
-        ..Settings::new(1e-8)
+        ..Settings::default()
     };
     let mut solver = Admm::new(settings);
     let (solution, outcome) = solver
-        .solve(&mut problem, &mut factor, &of.warm, &mut late)
+        .solve(
+            &mut problem,
+            &mut factors,
+            &of.warm,
+            ENTRY.limits(1e-8),
+            &mut late,
+        )
         .unwrap();
     assert!(outcome.is_converged && late.calls == 4, "{outcome:?}");
-    let errors = of
-        .problem
-        .errors(&factor, &solution.velocities, &solution.impulses);
+    let errors = of.problem.errors(
+        factors.fresh().unwrap(),
+        &solution.velocities,
+        &solution.impulses,
+    );
     assert!(errors.largest() <= 1e-8, "{errors:?}");
 }
 
@@ -307,16 +339,16 @@ fn what_is_not_due_is_not_called() {
     let captured = capture(samples::cube(1e6, 3, 0.4, 0.2), 0.01, 6);
     let of = captured.last().unwrap();
     let mut problem = of.problem.clone();
-    let mut factor = factorized(&problem);
+    let mut factors = Factors::default();
     let settings = Settings {
         refine_every: 1,
         starts_unconstrained: true,
         polishes: false,
-        ..Settings::new(1e-8)
+        ..Settings::default()
     };
     let mut seldom = Seldom::default();
-    let solved =
-        Admm::new(settings).solve(&mut problem, &mut factor, &Warm::default(), &mut seldom);
+    let (warm, limits) = (WarmStart::default(), ENTRY.limits(1e-8));
+    let solved = Admm::new(settings).solve(&mut problem, &mut factors, &warm, limits, &mut seldom);
     let (_, outcome) = solved.unwrap();
     assert!(outcome.is_converged);
     // Asked in every iteration; called every third time, and for the answer.
@@ -340,8 +372,8 @@ impl Refine for Heavier {
             .matrix
             .add_diagonal(&masses[..dofs]);
         Refined {
-            contacts: false,
             bodies: vec![0],
+            ..Refined::default()
         }
     }
 }
@@ -351,13 +383,19 @@ fn a_matrix_that_changes_on_the_way_is_factorized_again() {
     let captured = capture(samples::cube(1e6, 2, 0.4, 0.2), 0.01, 6);
     let of = captured.last().unwrap();
     let mut problem = of.problem.clone();
-    let mut factor = factorized(&problem);
+    let mut factors = Factors::default();
     let settings = Settings {
         refine_every: 1,
-        ..Settings::new(1e-9)
+        ..Settings::default()
     };
     let (solution, outcome) = Admm::new(settings)
-        .solve(&mut problem, &mut factor, &of.warm, &mut Heavier(false))
+        .solve(
+            &mut problem,
+            &mut factors,
+            &of.warm,
+            ENTRY.limits(1e-9),
+            &mut Heavier(false),
+        )
         .unwrap();
     assert!(outcome.is_converged);
     // By a factor that was made anew, for the heavier body.
@@ -380,13 +418,13 @@ fn what_cannot_be_met_ends_and_says_so() {
     let world = samples::contradictory();
     let of = Captured {
         problem: world.problem(0.01),
-        warm: Warm::default(),
+        warm: WarmStart::default(),
     };
-    let settings = Settings {
-        most_iterations: 200,
-        ..Settings::new(1e-6)
+    let limits = Limits {
+        tolerance: 1e-6,
+        iterations: 200,
     };
-    let (_, outcome, errors) = run(&of, settings);
+    let (_, outcome, errors) = run_within(&of, Settings::default(), limits);
     assert!(!outcome.is_converged && outcome.iterations == 200);
     assert!(
         errors.largest().is_finite() && errors.largest() > 1e-6,
@@ -400,12 +438,12 @@ fn a_problem_without_contacts_is_solved_at_once() {
     problem.contacts = Contacts::new();
     let of = Captured {
         problem,
-        warm: Warm::default(),
+        warm: WarmStart::default(),
     };
-    let (solution, outcome, errors) = run(&of, Settings::new(1e-12));
+    let (solution, outcome, errors) = run(&of, Settings::default(), 1e-12);
     assert!(solution.impulses.is_empty());
     assert!(
-        outcome.is_converged && outcome.iterations == 1,
+        outcome.is_converged && outcome.iterations == 0,
         "{outcome:?} {errors:?}"
     );
 }
@@ -432,9 +470,9 @@ fn a_single_contact_is_solved_as_by_trying_all_directions() {
         let factor = factorized(&world);
         let of = Captured {
             problem: world,
-            warm: Warm::default(),
+            warm: WarmStart::default(),
         };
-        let (solution, outcome, _) = run(&of, Settings::new(1e-10));
+        let (solution, outcome, _) = run(&of, Settings::default(), 1e-10);
         assert!(outcome.is_converged);
         let best = |around: DVec3, width: f64| {
             let steps = || (-8..=8).map(|k| width * f64::from(k) / 8.0);
@@ -486,7 +524,7 @@ fn a_body_whose_weights_change_is_factorized_again_though_its_nodes_are_the_same
 fn weights_leave_the_ties_of_two_bodies_exact() {
     for of in capture(samples::tied(1e6, 2), 0.01, 3) {
         let (problem, factor) = (&of.problem, factorized(&of.problem));
-        let nodes = WeightedNodes::new(problem, Settings::new(1e-8).weights);
+        let nodes = WeightedNodes::new(problem, Settings::default().weights);
         let mut weighted = Weighted::new(problem, &factor).unwrap();
         weighted.weigh(problem, &nodes, |_| true).unwrap();
         let mut velocities = vec![0.0; problem.system.dofs()];

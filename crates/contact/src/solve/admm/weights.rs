@@ -22,6 +22,14 @@ pub enum Weights {
     },
 }
 
+impl Weights {
+    /// With the values of the paper.
+    pub const PAPER: Self = Self::Paper {
+        sigma: 1e-3,
+        beta: 25.0,
+    };
+}
+
 /// A node that touches a heavier one has at least this part of its weight: light nodes between heavy ones, such as hair under a band, would
 /// otherwise pass on their push in many sweeps. But no more than so many times its own: fur that weighed a part of the body it grows on would hardly
 /// give way in an iteration.
@@ -127,7 +135,7 @@ fn weight_of(problem: &NodalProblem, weights: Weights, node: usize) -> f64 {
     let mass = problem.masses[node];
     let eta = smallest_eigenvalue(problem, node);
     match weights {
-        Weights::Mobility => (problem.mobilities[node] + eta.recip()).recip(),
+        Weights::Mobility => (problem.mobility(node) + eta.recip()).recip(),
         Weights::Paper { sigma, beta } => (sigma * eta).max((beta * mass).min(eta)),
     }
 }

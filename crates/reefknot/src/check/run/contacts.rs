@@ -7,7 +7,7 @@ use std::path::Path;
 
 use glam::DVec3;
 
-use super::{Finding, Severity, finding};
+use super::{Finding, Severity, finding, severity};
 use crate::io::IoError;
 use crate::io::tensors::TensorFile;
 use crate::model::Model;
@@ -47,12 +47,12 @@ impl Offenders {
         self.count += 1;
     }
 
-    /// What is wrong with so many of all contacts.
-    fn tell(self, what: &str, all: usize, findings: &mut Vec<Finding>) {
+    /// What is wrong with so many of all contacts, and whether the method claims that it is not.
+    fn tell(self, what: &str, all: usize, is_claimed: bool, findings: &mut Vec<Finding>) {
         if self.count > 0 {
             let (count, first) = (self.count, self.first);
             let sentence = format!("{count} of {all} contacts in frames {what}; first {first}");
-            findings.push(finding(Severity::Wrong, sentence));
+            findings.push(finding(severity(is_claimed), sentence));
         }
     }
 }
@@ -154,10 +154,11 @@ impl<'a> ContactCheck<'a> {
             );
             findings.push(finding(Severity::Good, sentence));
         }
+        let claims = self.model.claims();
         let outside = "have a force outside their friction cone";
-        self.outside.tell(outside, self.contacts, findings);
+        (self.outside).tell(outside, self.contacts, claims.contact, findings);
         let too_close = "are closer than touching";
-        self.too_close.tell(too_close, self.contacts, findings);
+        (self.too_close).tell(too_close, self.contacts, claims.gap, findings);
     }
 
     fn pairing(&self, contact: &Stored) -> Pairing {

@@ -1,7 +1,7 @@
 //! The equations of a step against finite differences of the action, with one of everything.
 
 use super::*;
-use crate::integrate::Scratch;
+use crate::energy::equations::{Equations, Linearised, SpareVectors};
 use crate::random::Random;
 use crate::scene::{Scene, SceneRequest};
 
@@ -90,15 +90,23 @@ pub(crate) fn model() -> Model {
     Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-pub(crate) fn problem(model: &Model) -> Problem<'_> {
-    let span = model.clock.span(0);
-    Problem {
-        model,
-        from: &model.start,
-        span,
-        held: model.held(&model.start, &span),
-        is_static: false,
-    }
+pub(crate) fn input(model: &Model) -> StepInput<'_> {
+    StepInput::of(model, &model.start, model.clock.span(0))
+}
+
+/// The equations of the first step, linearised at its start, where the viscosity is taken.
+fn at_start(input: &StepInput<'_>) -> (Equations, Linearised) {
+    let mut equations = Equations::new(input.model);
+    let mut linearised = Linearised::new(input.model);
+    prepare(input, &mut equations);
+    linearize(
+        input,
+        At::Start,
+        Which::All,
+        &mut equations,
+        &mut linearised,
+    );
+    (equations, linearised)
 }
 
 /// Velocities that deform everything within a step.
@@ -111,19 +119,11 @@ pub(crate) fn velocities(model: &Model, seed: u64, size: f64) -> Vec<f64> {
 #[test]
 fn the_residual_is_the_slope_of_the_action() {
     let model = model();
-    let problem = problem(&model);
-    let mut scratch = Scratch::new(&model).unwrap();
-    prepare(&problem, &mut scratch);
-    // The viscosity is that of the start.
-    linearize(
-        &problem,
-        &vec![0.0; model.unknowns.count],
-        Which::All,
-        &mut scratch,
-    );
+    let input = input(&model);
+    let (mut equations, _) = at_start(&input);
     for seed in 0..8 {
         let v = velocities(&model, seed, 0.3);
-        differentiate(&problem, &v, &mut scratch);
+        let residual = differentiate(&input, &v, &mut equations);
         let direction = velocities(&model, seed + 100, 1.0);
         let moved = |step: f64| -> Vec<f64> {
             v.iter()
@@ -132,17 +132,11 @@ fn the_residual_is_the_slope_of_the_action() {
                 .collect()
         };
         let step = 1e-6;
-        let ahead = action(&problem, &moved(step), &scratch);
-        let behind = action(&problem, &moved(-step), &scratch);
-        let slope: f64 = scratch
-            .residual
-            .iter()
-            .zip(&direction)
-            .map(|(r, d)| r * d)
-            .sum();
+        let ahead = action(&input, &moved(step), &equations);
+        let behind = action(&input, &moved(-step), &equations);
+        let slope: f64 = residual.iter().zip(&direction).map(|(r, d)| r * d).sum();
         let found = (ahead - behind) / (2.0 * step);
-        let size: f64 = scratch
-            .residual
+        let size: f64 = residual
             .iter()
             .zip(&direction)
             .map(|(r, d)| (r * d).abs())
@@ -157,29 +151,24 @@ fn the_residual_is_the_slope_of_the_action() {
 #[test]
 fn every_unknown_has_its_own_slope() {
     let model = model();
-    let problem = problem(&model);
-    let mut scratch = Scratch::new(&model).unwrap();
-    prepare(&problem, &mut scratch);
+    let input = input(&model);
+    let (mut equations, _) = at_start(&input);
     let v = velocities(&model, 3, 0.2);
-    linearize(&problem, &vec![0.0; v.len()], Which::All, &mut scratch);
-    differentiate(&problem, &v, &mut scratch);
-    let scale = scratch
-        .residual
-        .iter()
-        .fold(0.0_f64, |most, r| most.max(r.abs()));
+    let residual = differentiate(&input, &v, &mut equations);
+    let scale = residual.iter().fold(0.0_f64, |most, r| most.max(r.abs()));
     for dof in (0..v.len()).step_by(5) {
         let step = 1e-5;
         let moved = |step: f64| {
             let mut moved = v.clone();
             moved[dof] += step;
-            action(&problem, &moved, &scratch)
+            action(&input, &moved, &equations)
         };
         let found = (moved(step) - moved(-step)) / (2.0 * step);
-        let error = (found - scratch.residual[dof]).abs();
+        let error = (found - residual[dof]).abs();
         assert!(
             error < 1e-6 * scale,
             "unknown {dof}: {found} against {}",
-            scratch.residual[dof]
+            residual[dof]
         );
     }
 }
@@ -187,23 +176,15 @@ fn every_unknown_has_its_own_slope() {
 #[test]
 fn affine_bodies_linearised_again_leave_the_rest_as_it_was() {
     let model = model();
-    let problem = problem(&model);
-    let mut scratch = Scratch::new(&model).unwrap();
-    prepare(&problem, &mut scratch);
+    let input = input(&model);
+    let (mut equations, mut linearised) = at_start(&input);
     let v = velocities(&model, 7, 0.05);
-    let rest = vec![0.0; v.len()];
-    linearize(&problem, &rest, Which::All, &mut scratch);
     // ρ(v) of the linear equations, before and after.
-    let left = |scratch: &Scratch| {
-        let change: Vec<f64> = v.iter().zip(&scratch.point).map(|(v, p)| v - p).collect();
-        let mut product = vec![0.0; v.len()];
-        scratch.system.multiply(&change, &mut product);
-        let sums = product.iter().zip(&scratch.residual).map(|(p, r)| p + r);
-        sums.collect::<Vec<f64>>()
-    };
-    let before = left(&scratch);
-    linearize(&problem, &v, Which::Affine, &mut scratch);
-    let after = left(&scratch);
+    let left = |linearised: &Linearised| linearised.residual_at(&v, &mut SpareVectors::default());
+    let before = left(&linearised);
+    let at = At::Velocities(&v);
+    linearize(&input, at, Which::Affine, &mut equations, &mut linearised);
+    let after = left(&linearised);
     let scale = before.iter().fold(0.0_f64, |most, r| most.max(r.abs()));
     for body in &model.bodies {
         let dofs = body.dofs.clone();

@@ -3,6 +3,7 @@
 mod contact;
 mod hold;
 mod material;
+mod method;
 mod motion;
 mod object;
 mod probe;
@@ -11,12 +12,13 @@ mod shape;
 pub use contact::*;
 pub use hold::*;
 pub use material::*;
+pub use method::*;
 pub use motion::*;
 pub use object::*;
 pub use probe::*;
 pub use shape::*;
 
-use super::define::{choice, quantities, table};
+use super::define::{quantities, table};
 use super::read::{Read, Reader};
 use super::shape::{NOT_NEGATIVE, POSITIVE, Shape as ValueShape, between};
 use super::tree::Node;
@@ -147,49 +149,6 @@ table! {
         substeps: Option<Placed<u64>> [between(1.0, 1e6)],
         /// The number that exported files give to the first frame.
         start_frame: u64 [between(0.0, 1e6)] = "0",
-    }
-}
-
-choice! {
-    /// Ways to advance by a time step.
-    pub enum Integrator {
-        /// Explicit: forces at the start of the step. Keeps energy and momentum, but steps must be short.
-        SymplecticEuler = "symplectic-euler",
-        /// Implicit Euler, linearised once at the start of the step.
-        LinearEuler = "linear-euler",
-        /// Implicit Euler by Newton's method with a line search.
-        Newton = "newton",
-    }
-}
-
-choice! {
-    /// Ways to solve the contact problem of a step.
-    pub enum Solver {
-        /// Nothing touches.
-        None = "none",
-        /// Alternating directions between bodies and contacts (Daviet 2020), with Newton steps where these are slow.
-        Admm = "admm",
-    }
-}
-
-table! {
-    /// How the motion is computed.
-    pub struct Method {
-        /// How a step advances.
-        integrator: Integrator = "\"linear-euler\"",
-        /// Who solves the contact problem of a step.
-        solver: Solver = "\"admm\"",
-        /// Iterations of Newton's method in a step, at most; two are a good choice with contact.
-        iterations: u64 [between(1.0, 10000.0)] = "10",
-        /// Newton's method ends when positions change by less than this; the solver of contacts when both its errors are less,
-        /// and less than a thousandth of the way that falls in a step; in Newton's method, a hundredth of how far its iteration before moved anything is enough.
-        tolerance: Length [POSITIVE] = "1 um",
-        /// Whether a step that has not come so close fails, and is halved.
-        converge: bool = "false",
-        /// Whether every step begins at rest: no inertia is carried on, and long steps lead to equilibrium.
-        quasi_static: bool = "false",
-        /// How often a failed step may be halved.
-        halvings: u64 [between(0.0, 20.0)] = "6",
     }
 }
 

@@ -7,7 +7,6 @@
 
 use glam::{DMat3, DVec3};
 
-use super::Settings;
 use crate::delassus::nodal::{to_local, to_solution};
 use crate::law;
 use crate::problem::{Errors, NodalProblem, Solution};
@@ -16,7 +15,7 @@ use crate::solve::condensed;
 use crate::solve::gmres::gmres;
 use crate::system::SystemFactor;
 
-/// Iterations of ADMM before the first attempt.
+/// Iterations of a solver before the first attempt.
 const PATIENCE: usize = 40;
 
 /// Weighted nodes of a component, and contacts of a group, up to which W is computed and the robust solver takes over: its time grows with
@@ -40,7 +39,7 @@ const STIFFNESSES: [f64; 4] = [10.0, 1.0, 100.0, 1000.0];
 
 /// When to try, and how.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Polish {
+pub struct Polish {
     tolerance: f64,
     /// The iteration of the next attempt.
     next: usize,
@@ -48,23 +47,27 @@ pub(super) struct Polish {
 }
 
 impl Polish {
-    pub(super) fn new(problem: &NodalProblem, settings: &Settings) -> Self {
-        let is_on = settings.polishes && !problem.contacts.is_empty();
+    /// While a solver iterates: from when iterations have had their chance.
+    pub fn during(problem: &NodalProblem, tolerance: f64) -> Self {
         // An attempt costs as many solves as there are unknowns; iterations get that many first.
         let cost = 3 * most_touched(problem).min(FEW);
         Self {
-            tolerance: settings.tolerance,
-            next: if is_on {
-                cost.max(PATIENCE)
-            } else {
-                usize::MAX
-            },
+            next: cost.max(PATIENCE),
+            ..Self::now(tolerance)
+        }
+    }
+
+    /// At once, after a solver has ended.
+    pub fn now(tolerance: f64) -> Self {
+        Self {
+            tolerance,
+            next: 0,
             attempt: 0,
         }
     }
 
     /// Whether it is time for an attempt; if so, the next one is after as many iterations again.
-    pub(super) fn is_due(&mut self, iteration: usize) -> bool {
+    pub fn is_due(&mut self, iteration: usize) -> bool {
         let is_due = iteration >= self.next;
         if is_due {
             self.next *= 2;
@@ -72,8 +75,8 @@ impl Polish {
         is_due
     }
 
-    /// Newton steps from impulses r; the best answer on the way, if it is one, and how many times they went through the factors.
-    pub(super) fn run(
+    /// Newton steps from impulses r; the best answer on the way, if it is one, and how many solves it took.
+    pub fn run(
         &mut self,
         problem: &NodalProblem,
         factor: &SystemFactor,
@@ -82,7 +85,7 @@ impl Polish {
         let is_small = most_touched(problem) <= FEW && most_contacts(problem) <= FEW_CONTACTS;
         let (solution, products) = match is_small {
             true => match condensed::solve(problem, factor, impulses, self.tolerance) {
-                Ok((solution, outcome)) => (Some(solution), outcome.products),
+                Ok((solution, outcome)) => (Some(solution), outcome.solves),
                 Err(_) => (None, 0),
             },
             false => self.without_operator(problem, factor, impulses),
@@ -171,7 +174,7 @@ impl<'a> Local<'a> {
             stencil
                 .map(|(node, b)| {
                     let node = *node as usize;
-                    let mobility = problem.mobilities[node].min(problem.masses[node].recip());
+                    let mobility = problem.mobility(node).min(problem.masses[node].recip());
                     let own = problem.system.node_block(node);
                     let stiff = (own.x_axis.x + own.y_axis.y + own.z_axis.z) / 3.0;
                     b * b * (mobility + stiff.recip())
