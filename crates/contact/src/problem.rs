@@ -32,8 +32,9 @@ pub struct NodalProblem {
     pub step: f64,
     /// The lumped mass of every node (kg).
     pub masses: Vec<f64>,
-    /// How easily every node moves (1/kg), for weights: how much a unit impulse would move it if its body were rigid
-    /// ([`crate::mobility`]), or a part of what it does move. A hint, for solvers that use it; may be empty.
+    /// How easily every node moves (1/kg), for weights: how much a unit impulse would move it if
+    /// its body were rigid ([`crate::mobility`]), or a part of what it does move. A hint, for
+    /// solvers that use it; may be empty.
     pub mobilities: Vec<f64>,
     /// Degrees of freedom that are no part of a node, each with the length that turns it into metres (twists: the radius).
     pub arms: Vec<(usize, f64)>,

@@ -21,10 +21,12 @@ use crate::system::{Factors, SystemFactorError};
 pub use polish::Polish;
 pub use warm::{ContactMemory, ContactState, WarmStart};
 
-/// A solver of nodal problems, with the memory that it keeps from step to step. Nothing in that memory changes an answer.
+/// A solver of nodal problems, with the memory that it keeps from step to step. Nothing in that
+/// memory changes an answer.
 pub trait Solver: Send + Sync {
-    /// Solves a problem from a warm start, up to the limits. `factors` are those of A, made if the solver asks for them. `refine` is shown
-    /// motions on the way, or answers only; it changes the problem, and the solver goes on from where it was.
+    /// Solves a problem from a warm start, up to the limits. `factors` are those of A, made if the
+    /// solver asks for them. `refine` is shown motions on the way, or answers only; it changes the
+    /// problem, and the solver goes on from where it was.
     ///
     /// # Errors
     /// If a matrix cannot be factorized, or the problem is too large for the solver.
@@ -46,7 +48,8 @@ pub trait Solver: Send + Sync {
 /// When a solver ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// What may be left of both errors (m for nodal problems); see [`crate::problem::stopping_tolerance`].
+    /// What may be left of both errors (m for nodal problems); see
+    /// [`crate::problem::stopping_tolerance`].
     pub tolerance: f64,
     /// It ends after so many iterations, converged or not.
     pub iterations: usize,
@@ -63,7 +66,8 @@ pub struct Outcome {
     pub solves: usize,
     /// Factorizations, of A or of another matrix as large.
     pub factorizations: usize,
-    /// How often a contact opened, closed, began to slip or to stick, of solvers that keep such states.
+    /// How often a contact opened, closed, began to slip or to stick, of solvers that keep such
+    /// states.
     pub state_changes: usize,
     /// How often the problem was refined.
     pub linearisations: usize,
@@ -121,7 +125,8 @@ pub struct Refined {
     pub changed: Vec<u64>,
     /// Contacts that are gone.
     pub removed: Vec<u64>,
-    /// Contacts that go on under another id, from and to: a point that slid onto the next triangle keeps its force and state.
+    /// Contacts that go on under another id, from and to: a point that slid onto the next triangle
+    /// keeps its force and state.
     pub renamed: Vec<(u64, u64)>,
     /// The bodies whose matrix or force changed.
     pub bodies: Vec<usize>,
@@ -150,8 +155,8 @@ impl Refine for Unrefined {
     }
 }
 
-/// The motion of a problem for as long as it has no contacts; nothing once refinement has found some. Without contacts there is nothing
-/// to iterate on, and refinements count for the limit.
+/// The motion of a problem for as long as it has no contacts; nothing once refinement has found
+/// some. Without contacts there is nothing to iterate on, and refinements count for the limit.
 pub(crate) fn solve_free(
     problem: &mut NodalProblem,
     factors: &mut Factors,

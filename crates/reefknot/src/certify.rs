@@ -168,8 +168,8 @@ fn balance(
     let equations = &scratch.equations;
     let tie_energy = |positions: &[DVec3]| equations.tie_energy(positions);
     let mut after = energies_with(model, to, tie_energy(&to.positions));
-    // Ties that were told to change before anything moved.
-    let told = tie_energy(&from.positions) - model.tie_energy(from, input.span.begin);
+    // Ties whose prescribed length changed before anything moved.
+    let prescribed = tie_energy(&from.positions) - model.tie_energy(from, input.span.begin);
 
     // hC v, of the velocities that it was taken at.
     let mut drag = Vec::new();
@@ -200,7 +200,7 @@ fn balance(
         true => (outcome.residual[dof] - impulses[dof]) * v[dof],
         false => 0.0,
     });
-    after.work = held_work + told + wind_work + h * dot(&input.prescribed.loads, v);
+    after.work = held_work + prescribed + wind_work + h * dot(&input.prescribed.loads, v);
     if let Some(phase) = &outcome.contact {
         // r·Bv is what contacts give: r·(Bv + k) less what those give who are told to move.
         for (posed, known) in phase.posed.iter().zip(&phase.memory) {

@@ -179,11 +179,11 @@ impl<'a> Detection<'a> {
     ) -> Detection<'a> {
         let (model, nodes) = (input.model, &input.from.positions);
         let scripted = input.prescribed.scripted.iter();
-        let [start, told] = [
+        let [start, end] = [
             scripted_points(touch, scripted.clone().map(|it| (it.object, &it.begin[..]))),
             scripted_points(touch, scripted.map(|it| (it.object, &it.end[..]))),
         ];
-        let [start, told] = [start, told].map(|points| carried(touch, nodes, points));
+        let [start, told] = [start, end].map(|points| carried(touch, nodes, points));
         let mut to = carried(touch, expected, told.clone());
         if farthest(&start, &to).is_some() {
             to.clone_from(&start);

@@ -109,11 +109,7 @@ impl Posing<'_, '_> {
 
     /// The largest weight of a node that can move: a contact beside a held node is moved by its other end as by a long lever.
     pub(crate) fn largest_weight(&self, stencil: &[(u32, f64)]) -> f64 {
-        let is_free = |node: u32| {
-            let offset = self.input.model.unknowns.node_offset[node as usize];
-            self.input.prescribed.held.is_held[offset..offset + 3].contains(&false)
-        };
-        let free = stencil.iter().filter(|(node, _)| is_free(*node));
+        let free = stencil.iter().filter(|(node, _)| self.input.is_free(*node));
         free.map(|(_, weight)| weight.abs()).fold(0.0, f64::max)
     }
 
@@ -210,10 +206,7 @@ pub(crate) fn contacts_of(input: &StepInput<'_>, posed: &[Posed]) -> Contacts {
     for (dof, rate) in input.held_velocities() {
         rates[dof] = rate;
     }
-    let is_free = |node: u32| {
-        let offset = unknowns.node_offset[node as usize];
-        input.prescribed.held.is_held[offset..offset + 3].contains(&false)
-    };
+    let is_free = |node: u32| input.is_free(node);
     let mut contacts = Contacts::new();
     for posed in posed {
         let mut contact = posed.contact;

@@ -132,7 +132,8 @@ pub struct Outcome {
     pub ending: Ending,
     /// Its summary.
     pub summary: Summary,
-    /// If there are intersections, and the method claims that there are none: the first, with step and time, in a sentence.
+    /// If there are intersections, and the method claims that there are none: the first, with step
+    /// and time, in a sentence.
     pub offence: Option<String>,
     /// How many contact problems were stored.
     pub captured: u64,

@@ -22,7 +22,8 @@ pub struct State {
     pub twists: Vec<f64>,
     /// How fast the section of each edge turns about the edge (rad/s).
     pub spins: Vec<f64>,
-    /// What the contact solver remembers of contacts that carry a force, by ascending id; as forces (N).
+    /// What the contact solver remembers of contacts that carry a force, by ascending id; as forces
+    /// (N).
     pub contacts: Vec<ContactMemory>,
     /// Contacts that are to bounce, by ascending id, and how fast the two approached before they met (m/s).
     pub approaches: Vec<(u64, f64)>,
@@ -30,8 +31,8 @@ pub struct State {
     pub carried: Carried,
 }
 
-/// What an integrator carries from step to step beside all that: a row of numbers for each of some ids. The integrator knows what they mean; all rows
-/// are of the same length.
+/// What an integrator carries from step to step beside all that: a row of numbers for each of some
+/// ids. The integrator knows what they mean; all rows are of the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Carried {
     /// The ids, ascending.

@@ -1,4 +1,5 @@
-//! What an integrator is given: the model, the state that the step starts from, its time, and what is prescribed over it.
+//! What an integrator is given: the model, the state that the step starts from, its time, and what
+//! is prescribed over it.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -26,7 +27,8 @@ pub struct Prescribed {
     pub held: Held,
     /// Objects that follow a script and can touch.
     pub scripted: Vec<ScriptedPoints>,
-    /// Poses of colliders with a formula at the start and at the end, in the order of the collision model.
+    /// Poses of colliders with a formula at the start and at the end, in the order of the collision
+    /// model.
     pub poses: Vec<[Pose; 2]>,
     /// Forces and torques on unknowns, flat (N, N m); empty if there are none.
     pub loads: Vec<f64>,
@@ -99,7 +101,8 @@ impl<'a> StepInput<'a> {
         self.is_held()[offset..offset + 3].contains(&false)
     }
 
-    /// Positions and turns that velocities lead to; held nodes are exactly where they are told if they move as told.
+    /// Positions and turns that velocities lead to. Rounding moves held nodes beside their targets:
+    /// [`StepInput::ends`] puts them there.
     pub(crate) fn trial(&self, v: &[f64]) -> (Vec<DVec3>, Vec<f64>) {
         let (unknowns, h) = (&self.model.unknowns, self.h());
         let starts = self.from.positions.par_iter().with_min_len(CHUNK);

@@ -21,7 +21,8 @@ pub(super) struct Condenser {
 }
 
 impl Condenser {
-    /// The problem in the impulses alone, and how many solves it took. Matrices have changed only of the bodies that a function tells.
+    /// The problem in the impulses alone, and how many solves it took. Matrices have changed only
+    /// of the bodies that a function tells.
     pub(super) fn pose(
         &mut self,
         problem: &NodalProblem,
@@ -90,7 +91,8 @@ fn solve_condensed(
     (solution, outcome)
 }
 
-/// The robust solver on nodal problems. What is too large to be condensed goes to a solver that does without.
+/// The robust solver on nodal problems. What is too large to be condensed goes to a solver that
+/// does without.
 #[derive(Debug, Default)]
 pub struct Condensed {
     condenser: Condenser,

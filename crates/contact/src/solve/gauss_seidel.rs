@@ -63,7 +63,8 @@ pub const ENTRY: SolverEntry = SolverEntry {
     },
 };
 
-/// Solves a problem in the impulses from those given, until both of its errors are within the tolerance.
+/// Solves a problem in the impulses from those given, until both of its errors are within the
+/// tolerance.
 pub fn solve(
     problem: &DelassusProblem,
     sleeps: bool,
@@ -120,7 +121,8 @@ impl FixedSolver for GaussSeidel {
     }
 }
 
-/// Sweeps from some impulses until the error, which a function tells, is within the tolerance. The best impulses seen are returned.
+/// Sweeps from some impulses until the error, which a function tells, is within the tolerance. The
+/// best impulses seen are returned.
 fn sweep_until(
     problem: &DelassusProblem,
     sleeps: bool,

@@ -1,4 +1,5 @@
-//! Options of solvers: a list with names, help and bounds that scene files, their schema and their reference page are made from.
+//! Options of solvers: a list with names, help and bounds that scene files, their schema and their
+//! reference page are made from.
 
 /// What an option may be.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! Newton steps on the contacts, where iterations are slow.
 //!
-//! The unknowns are the impulses r̂ of all contacts in local axes; u = W r̂ + q with the Delassus operator W = B A⁻¹ Bᵀ. Where few nodes are
-//! touched, W is computed by solves, and the robust solver takes over ([`condensed`]). Else W is never formed: a product is one solve with
-//! the factors of A, and the Jacobian X + Y W of the function of Alart and Curnier is solved by GMRES with the contacts' own blocks
-//! as preconditioner.
+//! The unknowns are the impulses r̂ of all contacts in local axes; u = W r̂ + q with the Delassus
+//! operator W = B A⁻¹ Bᵀ. Where few nodes are touched, W is computed by solves, and the robust
+//! solver takes over ([`condensed`]). Else W is never formed: a product is one solve with the
+//! factors of A, and the Jacobian X + Y W of the function of Alart and Curnier is solved by GMRES
+//! with the contacts' own blocks as preconditioner.
 
 use glam::{DMat3, DVec3};
 
@@ -18,12 +19,13 @@ use crate::system::SystemFactor;
 /// Iterations of a solver before the first attempt.
 const PATIENCE: usize = 40;
 
-/// Weighted nodes of a component, and contacts of a group, up to which W is computed and the robust solver takes over: its time grows with
-/// the cube of the contacts.
+/// Weighted nodes of a component, and contacts of a group, up to which W is computed and the robust
+/// solver takes over: its time grows with the cube of the contacts.
 const FEW: usize = 400;
 const FEW_CONTACTS: usize = 100;
 
-/// With GMRES: contacts up to which it is tried. So many on few nodes determine no impulses, and no Newton step finds them.
+/// With GMRES: contacts up to which it is tried. So many on few nodes determine no impulses, and no
+/// Newton step finds them.
 const MANY: usize = 600;
 
 /// With GMRES: Newton steps, products in each, and how far they reduce its residual.
@@ -31,7 +33,8 @@ const FEW_STEPS: usize = 8;
 const PRODUCTS: usize = 60;
 const ACCURACY: f64 = 1e-4;
 
-/// With GMRES: ε, as a part of the contacts' own scale, in W + ε; only the Jacobian sees it, because W is often singular.
+/// With GMRES: ε, as a part of the contacts' own scale, in W + ε; only the Jacobian sees it,
+/// because W is often singular.
 const REGULARISATION: f64 = 1e-6;
 
 /// Factors of ρ that are tried in turn.
@@ -75,7 +78,8 @@ impl Polish {
         is_due
     }
 
-    /// Newton steps from impulses r; the best answer on the way, if it is one, and how many solves it took.
+    /// Newton steps from impulses r; the best answer on the way, if it is one, and how many solves
+    /// it took.
     pub fn run(
         &mut self,
         problem: &NodalProblem,

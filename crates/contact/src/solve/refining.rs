@@ -1,4 +1,5 @@
-//! The outer loop for solvers that refine nothing themselves: solve, look along the motion, change the problem, solve again from there.
+//! The outer loop for solvers that refine nothing themselves: solve, look along the motion, change
+//! the problem, solve again from there.
 
 use super::{
     Limits, Outcome, Polish, Refine, Refined, SolveError, Solver, WarmStart, look_at_answer,
@@ -7,14 +8,15 @@ use super::{
 use crate::problem::{NodalProblem, Solution};
 use crate::system::Factors;
 
-/// Where so many iterations are left, a solve gets a part of them: an answer that takes long shows new contacts as well as one that
-/// converged, and what they bring has to be solved for too.
+/// Where so many iterations are left, a solve gets a part of them: an answer that takes long shows
+/// new contacts as well as one that converged, and what they bring has to be solved for too.
 const PLENTY: usize = 100;
 const SHARES: usize = 8;
 
 /// A solver of problems that stay as they are.
 pub trait FixedSolver: Send + Sync {
-    /// Solves a problem with at least one contact. Since the last call, matrices have changed only of the bodies that a function tells.
+    /// Solves a problem with at least one contact. Since the last call, matrices have changed only
+    /// of the bodies that a function tells.
     ///
     /// # Errors
     /// If a matrix cannot be factorized, or the problem is too large for the solver.
@@ -96,7 +98,8 @@ impl<S: FixedSolver> Solver for Refining<S> {
 }
 
 impl<S: FixedSolver> Refining<S> {
-    /// Solves the problem as it is, with Newton steps if they are needed. Matrices have changed of all bodies, or only of those given.
+    /// Solves the problem as it is, with Newton steps if they are needed. Matrices have changed of
+    /// all bodies, or only of those given.
     fn solve_once(
         &mut self,
         (problem, factors): (&NodalProblem, &mut Factors),

@@ -48,7 +48,8 @@ pub const ENTRY: SolverEntry = SolverEntry {
             polishes: true,
         })
     },
-    // It ends by itself: its work is bounded for each group of contacts, and all of them are counted.
+    // It ends by itself: its work is bounded for each group of contacts, and all of them are
+    // counted.
     iterations: Iterations {
         alone: usize::MAX,
         in_step: 100_000,

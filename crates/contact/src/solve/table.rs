@@ -1,4 +1,5 @@
-//! The solvers that there are: one table for the step, `reefknot solve`, scene files, their schema and the command line.
+//! The solvers that there are: one table for the step, `reefknot solve`, scene files, their schema
+//! and the command line.
 
 use glam::DVec3;
 
@@ -16,13 +17,15 @@ pub struct SolverEntry {
     pub name: &'static str,
     /// A line of help.
     pub help: &'static str,
-    /// How it solves problems in the impulses alone, if it takes such problems; all take nodal ones.
+    /// How it solves problems in the impulses alone, if it takes such problems; all take nodal
+    /// ones.
     pub delassus: Option<SolveDelassus>,
     /// Its options.
     pub options: &'static [OptionSpec],
     /// How it is built.
     pub build: fn(&Options) -> Box<dyn Solver>,
-    /// Iterations of a solve, at most: by itself, and in a step, where the gate goes on from what it has come to.
+    /// Iterations of a solve, at most: by itself, and in a step, where the gate goes on from what
+    /// it has come to.
     pub iterations: Iterations,
 }
 

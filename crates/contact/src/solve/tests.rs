@@ -95,7 +95,8 @@ fn no_solver_claims_to_have_met_a_contradiction() {
         };
         let (solution, outcome, errors) = run(entry, &of, limits, true);
         assert!(!outcome.is_converged, "{}", entry.name);
-        // Two planes that come together at 0.2 m/s leave half of that to one of them, for a step of 0.01 s.
+        // Two planes that come together at 0.2 m/s leave half of that to one of them, for a step of
+        // 0.01 s.
         assert!(errors.contact > 0.9e-3, "{}: {errors:?}", entry.name);
         assert!(solution.velocities.iter().all(|v| v.is_finite()));
     }
@@ -165,8 +166,8 @@ fn admm_counts_a_solve_for_every_iteration_and_every_check() {
     let limits = admm::ENTRY.limits(1e-8);
     let (_, outcome, _) = run(&admm::ENTRY, &of, limits, false);
     assert!(outcome.is_converged && outcome.iterations > 1);
-    // Nothing is tied, so that a solve goes through the factors once: with A + W in an iteration, with A in a check, which also
-    // multiplies. No answer counts unchecked.
+    // Nothing is tied, so that a solve goes through the factors once: with A + W in an iteration,
+    // with A in a check, which also multiplies. No answer counts unchecked.
     assert!(outcome.products >= 1);
     assert_eq!(outcome.solves, outcome.iterations + outcome.products);
     assert_eq!((outcome.factorizations, outcome.linearisations), (2, 0));

@@ -26,7 +26,8 @@ impl ContactState {
     }
 }
 
-/// What is remembered of a contact: from step to step as forces (N), in the warm start of a solve as impulses (N s).
+/// What is remembered of a contact: from step to step as forces (N), in the warm start of a solve
+/// as impulses (N s).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ContactMemory {
     /// The contact.
@@ -105,7 +106,8 @@ impl WarmStart {
         contacts.map(|contact| impulse(contact.id)).collect()
     }
 
-    /// The same for a problem that was refined: contacts that go on under another id keep what is known of them.
+    /// The same for a problem that was refined: contacts that go on under another id keep what is
+    /// known of them.
     #[must_use]
     pub fn refined(mut self, refined: &Refined) -> Self {
         if refined.renamed.is_empty() {

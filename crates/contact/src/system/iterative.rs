@@ -1,4 +1,5 @@
-//! Solves with A by products alone: conjugate gradients, preconditioned by the blocks on the diagonal.
+//! Solves with A by products alone: conjugate gradients, preconditioned by the blocks on the
+//! diagonal.
 
 use glam::{DMat3, DVec3};
 
@@ -16,8 +17,9 @@ pub struct Iterative {
 }
 
 impl System {
-    /// Moves towards A⁻¹ b from 0, until a function says that it is enough, or after `most` products with A. Sums go one entry
-    /// after the other, so that they do not depend on the threads.
+    /// Moves towards A⁻¹ b from 0, until a function says that it is enough, or after `most`
+    /// products with A. Sums go one entry after the other, so that they do not depend on the
+    /// threads.
     ///
     /// # Panics
     /// If `rhs` has another length than [`System::dofs`].

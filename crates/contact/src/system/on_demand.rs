@@ -1,4 +1,5 @@
-//! The factors of A, made when somebody asks for them: a solver that multiplies with A never causes a factorization.
+//! The factors of A, made when somebody asks for them: a solver that multiplies with A never causes
+//! a factorization.
 
 use std::sync::Arc;
 

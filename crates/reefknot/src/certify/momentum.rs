@@ -12,14 +12,15 @@ use crate::model::{Body, Elements, Model};
 /// An error that is surely below this (m) is reported by its bound, which costs no solve.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Without factors: conjugate gradients end when the bound of their own error is below this part of what they have found, or after so
-/// many products. They are asked every few.
+/// Without factors: conjugate gradients end when the bound of their own error is below this part of
+/// what they have found, or after so many products. They are asked every few.
 const OWN_ERROR: f64 = 0.05;
 const MOST_PRODUCTS: usize = 2000;
 const ASKED_EVERY: usize = 10;
 
-/// h · max ‖(A⁻¹ρ)ⱼ‖ over the nodes (m); ρ, which is zero where something is held, is used up. By the factors of A if the step has made
-/// them. Else by conjugate gradients, with a bound of their own error added: what makes no factors causes none.
+/// h · max ‖(A⁻¹ρ)ⱼ‖ over the nodes (m); ρ, which is zero where something is held, is used up. By
+/// the factors of A if the step has made them. Else by conjugate gradients, with a bound of their
+/// own error added: what makes no factors causes none.
 pub(super) fn momentum_error(
     model: &Model,
     h: f64,
@@ -51,9 +52,9 @@ pub(super) fn momentum_error(
     (found + own).min(bound)
 }
 
-/// A bound of max ‖(A⁻¹ρ)ⱼ‖ over the nodes that needs no solve (m/s). K and C are positive semidefinite, so A ⪰ M and
-/// mⱼ ‖(A⁻¹ρ)ⱼ‖² ≤ ρᵀA⁻¹MA⁻¹ρ ≤ ρᵀM⁻¹ρ, where M is the inertia in A; for every rod and every other body by itself if
-/// nothing ties them.
+/// A bound of max ‖(A⁻¹ρ)ⱼ‖ over the nodes that needs no solve (m/s). K and C are positive
+/// semidefinite, so A ⪰ M and mⱼ ‖(A⁻¹ρ)ⱼ‖² ≤ ρᵀA⁻¹MA⁻¹ρ ≤ ρᵀM⁻¹ρ, where M is the inertia in A; for
+/// every rod and every other body by itself if nothing ties them.
 fn displacement_bound(model: &Model, residual: &[f64], equations: &Equations) -> f64 {
     let sum = |dofs: Range<usize>| -> f64 {
         let entries = residual[dofs.clone()].iter().zip(&equations.inertia[dofs]);

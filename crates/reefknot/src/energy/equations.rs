@@ -1,4 +1,5 @@
-//! The equations of a step, ∇𝒜(v) = 0: what is evaluated once in a step, and their linearisation A (v − v_k) = −∇𝒜(v_k).
+//! The equations of a step, ∇𝒜(v) = 0: what is evaluated once in a step, and their linearisation A
+//! (v − v_k) = −∇𝒜(v_k).
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -106,7 +107,8 @@ impl Equations {
         drag
     }
 
-    /// ∇𝒜 = M (1 + hα) v + hC v − f + h ∇E at the velocities where ∇E was last evaluated; without ties.
+    /// ∇𝒜 = M (1 + hα) v + hC v − f + h ∇E at the velocities where ∇E was last evaluated; without
+    /// ties.
     pub(super) fn fill_residual(&self, v: &[f64], h: f64, residual: &mut [f64]) {
         match &self.viscous {
             Some(viscous) => viscous.multiply(v, residual),
@@ -149,7 +151,8 @@ impl Linearised {
         self.residual.copy_from_slice(residual);
     }
 
-    /// ρ = A (v − v_k) + ∇𝒜(v_k): on free unknowns an error, on held ones the impulse that holds them.
+    /// ρ = A (v − v_k) + ∇𝒜(v_k): on free unknowns an error, on held ones the impulse that holds
+    /// them.
     pub(crate) fn residual_at(&self, v: &[f64], spare: &mut SpareVectors) -> Vec<f64> {
         let (mut residual, mut change) = (spare.take(v.len()), spare.take(v.len()));
         let pairs = v.par_iter().zip(&self.point).with_min_len(CHUNK);

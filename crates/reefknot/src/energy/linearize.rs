@@ -108,7 +108,8 @@ impl Which {
     }
 }
 
-/// A = M + hC + h²K and ∇𝒜 of some bodies; `to` keeps those of the others. Also ∇E, and at the start C.
+/// A = M + hC + h²K and ∇𝒜 of some bodies; `to` keeps those of the others. Also ∇E, and at the
+/// start C.
 pub(crate) fn linearize(
     input: &StepInput<'_>,
     at: At<'_>,

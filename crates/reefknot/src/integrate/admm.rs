@@ -1,4 +1,5 @@
-//! What is particular to the solver `admm` in a step: how easily nodes move, which its weights are made of.
+//! What is particular to the solver `admm` in a step: how easily nodes move, which its weights are
+//! made of.
 
 use reefknot_contact::mobility;
 use reefknot_contact::system::SystemFactor;
@@ -6,10 +7,12 @@ use reefknot_contact::system::SystemFactor;
 use crate::model::{Body, Elements};
 use crate::step_input::StepInput;
 
-/// The part of the mobility of a node of a rod that weights are made of: a third needs the fewest iterations in a ball of hair.
+/// The part of the mobility of a node of a rod that weights are made of: a third needs the fewest
+/// iterations in a ball of hair.
 const ROD_MOBILITY: f64 = 1.0 / 3.0;
 
-/// How easily each node moves (1/kg): if its body is rigid; of what is affine, by its own mass; in a rod, by a part of what the factor says.
+/// How easily each node moves (1/kg): if its body is rigid; of what is affine, by its own mass; in
+/// a rod, by a part of what the factor says.
 pub(super) fn mobilities(input: &StepInput<'_>, factor: &SystemFactor) -> Vec<f64> {
     let (model, positions) = (input.model, &input.from.positions);
     let mut mobilities = Vec::with_capacity(positions.len());
@@ -32,9 +35,9 @@ pub(super) fn mobilities(input: &StepInput<'_>, factor: &SystemFactor) -> Vec<f6
     mobilities
 }
 
-/// A part of how far a node of a rod gives way to an impulse, along the axes that it can move along. Rods are so soft across and so
-/// stiff along that neither their masses nor those of whole rods tell how hard it is to move a node: with these, ADMM needs
-/// several times the iterations.
+/// A part of how far a node of a rod gives way to an impulse, along the axes that it can move
+/// along. Rods are so soft across and so stiff along that neither their masses nor those of whole
+/// rods tell how hard it is to move a node: with these, ADMM needs several times the iterations.
 fn rod_mobility(input: &StepInput<'_>, body: &Body, node: usize, diagonal: &[f64]) -> f64 {
     let offset = input.model.unknowns.node_offset[node];
     let free = (offset..offset + 3).filter(|dof| !input.is_held()[*dof]);

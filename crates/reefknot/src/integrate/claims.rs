@@ -1,5 +1,5 @@
-//! What an integrator claims of its steps. `check` and the exit code hold it to that; what it does not claim is shown where it can be
-//! computed.
+//! What an integrator claims of its steps. `check` and the exit code hold it to that; what it does
+//! not claim is shown where it can be computed.
 
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,18 @@ pub enum EnergyClaim {
 }
 
 impl Claims {
+    /// Of implicit Euler with contact, for the equations that it solves.
+    #[must_use]
+    pub fn implicit(equations: EquationsClaim) -> Claims {
+        Claims {
+            equations,
+            path: PathClaim::Straight,
+            contact: true,
+            gap: true,
+            energy: EnergyClaim::None,
+        }
+    }
+
     /// Of the same method where nothing touches.
     #[must_use]
     pub fn without_contact(self) -> Claims {

@@ -1,5 +1,6 @@
-//! The contact phase of a step: the problem is posed, solved, and refined on the way where the motion shows what was not known at
-//! the start (Daviet 2020, Alg. 2). Then the motion goes through the gate.
+//! The contact phase of a step: the problem is posed, solved, and refined on the way where the
+//! motion shows what was not known at the start (Daviet 2020, Alg. 2). Then the motion goes through
+//! the gate.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -43,7 +44,8 @@ pub(crate) struct ContactPhase<'a> {
 pub(super) struct ContactSolve {
     /// What it may leave of errors (m).
     pub(super) tolerance: f64,
-    /// Whether another solve of the same step follows, which can take over contacts that are found last.
+    /// Whether another solve of the same step follows, which can take over contacts that are found
+    /// last.
     pub(super) is_followed: bool,
     /// Whether affine bodies are linearised again where they turn.
     pub(super) relinearises: bool,
@@ -245,7 +247,8 @@ pub(super) fn strictest_tolerance(input: &StepInput<'_>) -> f64 {
     stopping_tolerance(input.model.method.tolerance.0, gravity, input.h())
 }
 
-/// f of A v = f; where something is held, its velocity: A v_k − ∇𝒜(v_k), with what held unknowns do to free ones.
+/// f of A v = f; where something is held, its velocity: A v_k − ∇𝒜(v_k), with what held unknowns do
+/// to free ones.
 pub(super) fn force(input: &StepInput<'_>, linearised: &Linearised) -> Vec<f64> {
     let held = input.held_velocities();
     let mut point = linearised.point.clone();

@@ -1,4 +1,5 @@
-//! What a step is taken with, beside its input and its memory: options, an iteration budget, and a timer.
+//! What a step is taken with, beside its input and its memory: options, an iteration budget, and a
+//! timer.
 
 use std::time::Instant;
 
@@ -45,17 +46,19 @@ impl Context {
     }
 }
 
-/// Solves that do not converge, in a step with its halves: what is that hard goes on with a few iterations in each solve, the gate,
-/// and no more halves.
+/// Solves that do not converge, in a step with its halves: what is that hard goes on with a few
+/// iterations in each solve, the gate, and no more halves.
 const UNCONVERGED_SOLVES: usize = 3;
 
 /// Attempts at a step, at most.
 const ATTEMPTS: usize = 80;
 
-/// The part of the iterations of a solve that is left when the budget is spent: 30 of 400 for `admm`.
+/// The part of the iterations of a solve that is left when the budget is spent: 30 of 400 for
+/// `admm`.
 const FEW: (usize, usize) = (3, 40);
 
-/// Iterations of the contact solver in a step: they are spent by solves that do not converge, and by attempts.
+/// Iterations of the contact solver in a step: they are spent by solves that do not converge, and
+/// by attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     /// Of one solve, at most.

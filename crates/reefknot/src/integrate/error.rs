@@ -89,7 +89,7 @@ pub enum StepError {
     },
     /// Something cannot get out of the way.
     #[error(
-        "`{object}` (vertex {vertex}) has no room beside `{other}` near ({:.4}, {:.4}, {:.4}) m at {time:.6} s: what is told to move leaves none; slow it down, give the pair a smaller `thickness`, or let contacts give way with `compliance`", place[0], place[1], place[2]
+        "`{object}` (vertex {vertex}) has no room beside `{other}` near ({:.4}, {:.4}, {:.4}) m at {time:.6} s: prescribed motion leaves none; slow it down, give the pair a smaller `thickness`, or let contacts give way with `compliance`", place[0], place[1], place[2]
     )]
     NoRoom {
         /// An object.

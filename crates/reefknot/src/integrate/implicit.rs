@@ -58,7 +58,8 @@ pub(super) fn solve(
     for (dof, rate) in &mut held {
         *rate -= linearised.point[*dof];
     }
-    // What held unknowns do to free ones: A_fp δ_p moves to the right-hand side. Nothing if they keep their velocity.
+    // What held unknowns do to free ones: A_fp δ_p moves to the right-hand side. Nothing if they
+    // keep their velocity.
     if held.iter().any(|(_, rate)| *rate != 0.0) {
         let (mut moving, mut pull) = (vec![0.0; count], spare.take(count));
         for (dof, rate) in &held {

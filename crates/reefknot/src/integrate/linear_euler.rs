@@ -4,7 +4,7 @@
 //! Affine bodies are linearised again, at the velocities found so far: what keeps them rigid is as stiff as it gets, and
 //! along the tangent of a turn they would grow and spin up.
 
-use super::claims::{Claims, EnergyClaim, EquationsClaim, PathClaim};
+use super::claims::{Claims, EquationsClaim};
 use super::contact::{ContactSolve, strictest_tolerance};
 use super::implicit::{advance_through_gate, solve, solve_affine};
 use super::{
@@ -19,13 +19,7 @@ pub(super) const AFFINE_LINEARISATIONS: usize = 2;
 
 impl IntegratorMethod for LinearEuler {
     fn claims(&self) -> Claims {
-        Claims {
-            equations: EquationsClaim::Linear,
-            path: PathClaim::Straight,
-            contact: true,
-            gap: true,
-            energy: EnergyClaim::None,
-        }
+        Claims::implicit(EquationsClaim::Linear)
     }
 
     /// Implicit Euler has 1/z = 1 − hs.

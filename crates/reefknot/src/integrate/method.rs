@@ -34,9 +34,10 @@ pub(crate) trait IntegratorMethod {
         true
     }
 
-    /// The angular frequency (rad/s) of a damped oscillation e^{st}, s = −d ± iω, that steps of `h` seconds turn into zⁿ.
-    /// `inverse` holds the real and the imaginary part of 1/z, the latter positive. It undoes the error of the method, so that the frequency
-    /// does not depend on the length of the steps.
+    /// The angular frequency (rad/s) of a damped oscillation e^{st}, s = −d ± iω, that steps of `h`
+    /// seconds turn into zⁿ. `inverse` holds the real and the imaginary part of 1/z, the latter
+    /// positive. It undoes the error of the method, so that the frequency does not depend on the
+    /// length of the steps.
     fn angular_frequency(&self, inverse: [f64; 2], h: f64) -> f64;
 
     /// Refuses a model whose first step it cannot take.

@@ -31,7 +31,8 @@ pub use outcome::Step;
 pub(crate) use outcome::{Solved, StepOutcome};
 pub use scratch::Scratch;
 
-/// Takes one step; where it fails, in halves, in quarters and so on. The independent test looks at it if it ends a frame.
+/// Takes one step; where it fails, in halves, in quarters and so on. The independent test looks at
+/// it if it ends a frame.
 ///
 /// # Errors
 /// Why it could not be taken; the state it started from is as it was.
@@ -43,7 +44,8 @@ pub fn step(model: &Model, from: &State, scratch: &mut Scratch) -> Result<Step, 
     step_with(model, from, options, scratch).0
 }
 
-/// The same with options. Also the contact problem of the last solve, if it was to be captured: of a step that fails, too.
+/// The same with options. Also the contact problem of the last solve, if it was to be captured: of
+/// a step that fails, too.
 pub fn step_with(
     model: &Model,
     from: &State,

@@ -3,7 +3,7 @@
 
 use reefknot_contact::solve::WarmStart;
 
-use super::claims::{Claims, EnergyClaim, EquationsClaim, PathClaim};
+use super::claims::{Claims, EquationsClaim};
 use super::contact::{ContactSolve, strictest_tolerance};
 use super::implicit::{advance_through_gate, solve};
 use super::{
@@ -33,13 +33,7 @@ const FORCING_TERM: f64 = 1e-2;
 
 impl IntegratorMethod for Newton {
     fn claims(&self) -> Claims {
-        Claims {
-            equations: EquationsClaim::Nonlinear,
-            path: PathClaim::Straight,
-            contact: true,
-            gap: true,
-            energy: EnergyClaim::None,
-        }
+        Claims::implicit(EquationsClaim::Nonlinear)
     }
 
     /// Implicit Euler has 1/z = 1 − hs.
@@ -229,11 +223,13 @@ fn contact_tolerance([strictest, loosest]: [f64; 2], is_first: bool, change: f64
     }
 }
 
-/// A search along the line from velocities to a goal for where the action, less the work of contacts, is small enough.
+/// A search along the line from velocities to a goal for where the action, less the work of
+/// contacts, is small enough.
 struct LineSearch<'s> {
     input: &'s StepInput<'s>,
     equations: &'s Equations,
-    /// The linearisation at the velocities where the search begins, whose slope is known there; nothing if it is elsewhere.
+    /// The linearisation at the velocities where the search begins, whose slope is known there;
+    /// nothing if it is elsewhere.
     slope: Option<&'s Linearised>,
     /// Bᵀ r (N s); empty without contacts.
     impulses: &'s [f64],

@@ -14,7 +14,8 @@ pub(crate) struct StepOutcome<'a> {
     pub(crate) to: State,
     /// Its velocities, flat.
     pub(crate) velocities: Vec<f64>,
-    /// What its equations leave over: on free unknowns an error, on held ones the impulse that holds them (N s).
+    /// What its equations leave over: on free unknowns an error, on held ones the impulse that
+    /// holds them (N s).
     pub(crate) residual: Vec<f64>,
     /// Which equations these are.
     pub(crate) solved: Solved,

@@ -1,5 +1,5 @@
-//! The policy of refining contacts along the motion: when a motion that a solver has come to is followed, what it adds to the
-//! problem, and when affine bodies are linearised again.
+//! The policy of refining contacts along the motion: when a motion that a solver has come to is
+//! followed, what it adds to the problem, and when affine bodies are linearised again.
 
 use reefknot_contact::problem::NodalProblem;
 use reefknot_contact::solve::{Refine, Refined};
@@ -18,11 +18,12 @@ const MOST_ROUNDS: usize = 40;
 /// The same if another solve of the same step follows.
 const MOST_ROUNDS_IF_FOLLOWED: usize = 3;
 
-/// After a round that adds less than one of so many contacts, twice as many chances are passed over as before it.
+/// After a round that adds less than one of so many contacts, twice as many chances are passed over
+/// as before it.
 const FEW_NEW: usize = 1000;
 
-/// Skip CCD while over one of so many points are outside their predicted boxes, so many times. Then they do leave: what is hit is far from
-/// an answer without the contacts that CCD would show.
+/// Skip CCD while over one of so many points are outside their predicted boxes, so many times. Then
+/// they do leave: what is hit is far from an answer without the contacts that CCD would show.
 const MANY_OUTSIDE: usize = 100;
 const MOST_WAITS: usize = 4;
 
@@ -137,7 +138,8 @@ impl MotionRefinement<'_, '_, '_> {
             if is_known(id) {
                 posed.contact.id = second_id(id);
             }
-            // A pair that ends far enough apart but is too close on the way would not be changed by this.
+            // A pair that ends far enough apart but is too close on the way would not be changed by
+            // this.
             let skin = posed.touching.thickness - posed.touching.core;
             posed.contact.normal.dot(speed) * h <= -1e-3 * skin
         });

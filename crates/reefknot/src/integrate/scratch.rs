@@ -1,4 +1,5 @@
-//! Memory that steps work in, in named parts. Nothing in here outlives a step: a new one gives the same bits.
+//! Memory that steps work in, in named parts. Nothing in here outlives a step: a new one gives the
+//! same bits.
 
 use reefknot_contact::problem::NodalProblem;
 use reefknot_contact::solve::Solver;

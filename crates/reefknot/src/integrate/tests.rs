@@ -9,7 +9,8 @@ use crate::integrate::claims::Claims;
 use crate::scene::{Scene, SceneRequest};
 use crate::state::Carried;
 
-/// Goes on with the velocities of the start and counts its steps in the state. Fails where a step is longer than it likes.
+/// Goes on with the velocities of the start and counts its steps in the state. Fails where a step
+/// is longer than it likes.
 pub(crate) struct Falling {
     stepping: Stepping,
     longest: f64,

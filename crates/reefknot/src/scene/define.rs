@@ -144,8 +144,9 @@ macro_rules! choice {
 
 /// Tables that differ by a tag such as `kind`; used as a part of another table.
 ///
-/// With `as dyn Trait` it is a value of its own: a table with the tag, or the word alone, which is that kind with all defaults. Each
-/// kind's table implements the trait, and `method()` gives it; `word()` is the word of the kind.
+/// With `as dyn Trait` it is a value of its own: a table with the tag, or the word alone, which is
+/// that kind with all defaults. Each kind's table implements the trait, and `method()` gives it;
+/// `word()` is the word of the kind.
 macro_rules! kinds {
     (
         $(#[doc = $doc:literal])*

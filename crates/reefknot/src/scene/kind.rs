@@ -1,4 +1,5 @@
-//! Values that are a table with a tag, or the word of the tag alone: `"newton"` is `{ kind = "newton" }`.
+//! Values that are a table with a tag, or the word of the tag alone: `"newton"` is `{ kind =
+//! "newton" }`.
 
 use super::problem::{Place, Problem};
 use super::read::{Fields, Reader, either, listed, read_table, read_word};
@@ -38,7 +39,8 @@ fn as_table(written: Option<&Node>, key: &KeyShape, tag: &str) -> Option<Node> {
     }
 }
 
-/// The key that a stray key is an option of, and what to write instead: `iterations = 4` belongs into the table of the integrator.
+/// The key that a stray key is an option of, and what to write instead: `iterations = 4` belongs
+/// into the table of the integrator.
 pub(super) fn belongs_inside<'s>(
     table: &Table,
     shape: &'s TableShape,
@@ -76,8 +78,9 @@ pub(super) fn belongs_inside<'s>(
     Some((key.name, advice))
 }
 
-/// Turns words on the way to a key into tables, so that the key can be set: `method.integrator.iterations` makes `{ kind = "newton" }` of
-/// `"newton"`, and of a parameter that stands for it. Where nothing stands, the word is the default.
+/// Turns words on the way to a key into tables, so that the key can be set:
+/// `method.integrator.iterations` makes `{ kind = "newton" }` of `"newton"`, and of a parameter
+/// that stands for it. Where nothing stands, the word is the default.
 ///
 /// # Errors
 /// If something on the way has nothing inside.

@@ -185,7 +185,8 @@ pub fn read_field<T: Read>(
     read_field_by(view, key, reader, T::absent, T::read)
 }
 
-/// Reads one key of a table by a function; `absent` is what it is without value and default, if that is allowed.
+/// Reads one key of a table by a function; `absent` is what it is without value and default, if
+/// that is allowed.
 pub fn read_field_by<T>(
     view: &TableView<'_>,
     key: &KeyShape,

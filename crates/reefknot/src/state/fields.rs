@@ -81,7 +81,8 @@ macro_rules! part {
     };
 }
 
-/// Everything in a state but the number of its step. A field that is added here is hashed, stored, read and compared.
+/// Everything in a state but the number of its step. A field that is added here is hashed, stored,
+/// read and compared.
 pub(crate) static FIELDS: [Field; 13] = [
     list!("positions", Length::Nodes, Vectors, positions),
     list!("velocities", Length::Nodes, Vectors, velocities),

@@ -262,7 +262,8 @@ mod tests {
                 let outcome = run(name, &[&solver, &duration]);
                 assert!(outcome.contacts > 0, "{name} has contacts");
                 let [contact, momentum] = outcome.errors;
-                // Ten times the tolerance: Gauss-Seidel may not converge in a step, and its answer counts all the same.
+                // Ten times the tolerance: Gauss-Seidel may not converge in a step, and its answer
+                // counts all the same.
                 let most = 1e-5;
                 let found = format!("{} {name}: {contact} m, {momentum} m", entry.name);
                 assert!(contact < most && momentum < most, "{found}");

@@ -68,7 +68,8 @@ pub const ENTRY: SolverEntry = SolverEntry {
 pub struct Settings {
     /// How the weights are chosen.
     pub weights: Weights,
-    /// Whether to begin from the velocities without contact, as in the paper, and not from those of the step before.
+    /// Whether to begin from the velocities without contact, as in the paper, and not from those of
+    /// the step before.
     pub starts_unconstrained: bool,
     /// Whether to accelerate (Alg. 4).
     pub is_accelerated: bool,

@@ -1,4 +1,5 @@
-//! Problems that change while they are solved: every solver of the table, and what the adapter hands to the one inside.
+//! Problems that change while they are solved: every solver of the table, and what the adapter
+//! hands to the one inside.
 
 use glam::DVec3;
 
@@ -138,7 +139,8 @@ fn a_contact_that_the_first_answer_runs_into_is_met_by_the_last() {
         let whole = solve(entry, &of, &mut Unrefined);
         let (mut refine, before) = Late::new(&of, late);
         let found = solve(entry, &before, &mut refine);
-        // Its velocity would be wrong by much more than the tolerance: 1e-9 m in 0.01 s are 1e-7 m/s.
+        // Its velocity would be wrong by much more than the tolerance: 1e-9 m in 0.01 s are 1e-7
+        // m/s.
         assert!(refine.speed.unwrap() > 1e-4, "{:?}", refine.speed);
         assert!(found.outcome.is_converged, "{}", entry.name);
         assert_eq!(found.outcome.linearisations, 1);
@@ -268,7 +270,8 @@ fn a_contact_under_another_id_goes_on_and_does_not_begin_again() {
     }
 }
 
-/// Gauss-Seidel that writes down what it starts from and what that takes, and remembers more than it does.
+/// Gauss-Seidel that writes down what it starts from and what that takes, and remembers more than
+/// it does.
 #[derive(Default)]
 struct Recorder {
     inner: GaussSeidel,

@@ -73,7 +73,8 @@ fn only_the_body_that_changed_is_factorized_again() {
     let mut system = sheets();
     let mut factors = Factors::default();
     let before = solve(factors.of(&system).unwrap(), &system);
-    // Both are heavier, but only the second is said to be: the first, of 12 unknowns, keeps its factors.
+    // Both are heavier, but only the second is said to be: the first, of 12 unknowns, keeps its
+    // factors.
     add(&mut system, 0, 5.0);
     add(&mut system, 1, 3.0);
     factors.invalidate_bodies([1]);

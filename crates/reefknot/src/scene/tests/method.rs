@@ -65,13 +65,13 @@ fn a_word_is_its_table_with_all_defaults() {
 #[test]
 fn options_that_a_method_does_not_have_are_refused_at_their_place() {
     let unknown = "method.integrator = { kind = \"newton\", iteratoins = 4 }";
-    let told = report(unknown, &[]);
+    let said = report(unknown, &[]);
     let expected = [
         "test.toml:2:40",
         "unknown key `iteratoins` in `method.integrator`, whose kind is \"newton\"",
         "did you mean `iterations`?",
     ];
-    assert_says(&told, &expected);
+    assert_says(&said, &expected);
     let other = "method.integrator = { kind = \"linear-euler\", iterations = 4 }";
     let expected = [
         "test.toml:2:46",
@@ -153,9 +153,9 @@ fn setting_an_option_makes_a_table_of_the_word() {
         ("admm", 7)
     );
     // Without a word, the default is meant, which has no iterations.
-    let told = report("", &set);
+    let said = report("", &set);
     assert_says(
-        &told,
+        &said,
         &["--set:1:1", "unknown key `iterations`", "\"linear-euler\""],
     );
     // The whole value may be replaced, be it a word or a table.
@@ -166,8 +166,8 @@ fn setting_an_option_makes_a_table_of_the_word() {
     let solver = "method.solver = { kind = \"admm\", sweeps = 3 }";
     assert!(method(solver, &["method.solver=\"none\""]).solver.is_none());
     // Other texts have nothing inside.
-    let told = read(SCENE, &["title.kind=1"]).unwrap_err().to_string();
-    assert_says(&told, &["`title` is text"]);
+    let said = read(SCENE, &["title.kind=1"]).unwrap_err().to_string();
+    assert_says(&said, &["`title` is text"]);
 }
 
 #[test]
