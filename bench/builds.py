@@ -1,9 +1,10 @@
-"""Two builds on the same scenes: whether they give the same bits, and how fast each is.
+"""Compares bits and speed of two builds on the same scenes.
 
     python3 bench/builds.py BEFORE AFTER [SCENE ...] [--size quick]
 
-Prints one JSON object: for each scene a fingerprint of the last state by each build, over the fields that checkpoints of
-both have, and time per step (least of three runs in turn). Two builds are run in turn, so that other load slows both.
+Prints one JSON object: for each scene and build a fingerprint of the last state, over the fields
+that the checkpoints of both builds have, and the time per step (minimum of three runs). The builds
+run alternately, so that other load slows both.
 """
 
 import argparse
@@ -29,8 +30,8 @@ def last_checkpoint(folder):
     size = struct.unpack("<Q", data[:8])[0]
     header = json.loads(data[8 : 8 + size])
     header.pop("__metadata__", None)
-    begin = {name: array["data_offsets"] for name, array in header.items()}
-    return {name: data[8 + size + a : 8 + size + b] for name, (a, b) in begin.items()}
+    offsets = {name: array["data_offsets"] for name, array in header.items()}
+    return {name: data[8 + size + a : 8 + size + b] for name, (a, b) in offsets.items()}
 
 
 def fingerprint(arrays, names):
@@ -46,14 +47,18 @@ def compare(builds, scene, is_quick, folder, repetitions):
         for build in builds:
             summaries[build].append(run(build, scene, folder, is_quick))
             arrays[build] = last_checkpoint(folder)
-    common = set.intersection(*(set(found) for found in arrays.values()))
-    prints = [fingerprint(arrays[build], common) for build in builds]
-    times = [min(it["wall_per_step_s"]["mean"] for it in summaries[build]) for build in builds]
-    cpu = [min(it["cpu_s"] / it["steps"] for it in summaries[build]) for build in builds]
+    common = set.intersection(*(set(fields) for fields in arrays.values()))
+    fingerprints = [fingerprint(arrays[build], common) for build in builds]
+    wall = [min(run["wall_per_step_s"]["mean"] for run in summaries[build]) for build in builds]
+    cpu = [min(run["cpu_s"] / run["steps"] for run in summaries[build]) for build in builds]
     return {
-        "scene": scene, "fields": sorted(common), "fingerprints": prints,
-        "same_bits": prints[0] == prints[1], "wall_per_step_s": times, "cpu_per_step_s": cpu,
-        "after_over_before": {"wall": times[1] / times[0], "cpu": cpu[1] / cpu[0]},
+        "scene": scene,
+        "fields": sorted(common),
+        "fingerprints": fingerprints,
+        "same_bits": fingerprints[0] == fingerprints[1],
+        "wall_per_step_s": wall,
+        "cpu_per_step_s": cpu,
+        "after_over_before": {"wall": wall[1] / wall[0], "cpu": cpu[1] / cpu[0]},
     }
 
 
@@ -64,12 +69,15 @@ def main():
     parser.add_argument("scenes", nargs="*", default=SCENES)
     parser.add_argument("--size", choices=["quick", "default"], default="default")
     parser.add_argument("--repetitions", type=int, default=3)
-    given = parser.parse_args()
-    builds, is_quick = [given.before, given.after], given.size == "quick"
-    with tempfile.TemporaryDirectory() as place:
-        folder = pathlib.Path(place) / "run"
-        found = [compare(builds, it, is_quick, folder, given.repetitions) for it in given.scenes]
-    print(json.dumps(found))
+    options = parser.parse_args()
+    builds, is_quick = [options.before, options.after], options.size == "quick"
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary) / "run"
+        results = [
+            compare(builds, scene, is_quick, folder, options.repetitions)
+            for scene in options.scenes
+        ]
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""How the time and memory of `hairy-ball` grow with the number of rods.
+"""Scaling of time and memory of `hairy-ball` with the number of rods.
 
-    python3 bench/scale.py --reefknot target/release/reefknot [--rods 1000 4000 16000] [--frames 24] [--threads 2] > scale.json
+    python3 bench/scale.py --reefknot target/release/reefknot [--rods 1000 4000 16000]
+        [--frames 24] [--threads 2] > scale.json
 
-Runs each size into a temporary folder and prints one JSON object: seconds per frame by phase, contacts, iterations and peak memory of each size, and
-the exponents of growth (a straight line through the logarithms). The machine should have nothing else to do.
+Runs each size in a temporary folder and prints one JSON object: seconds per frame by phase,
+contacts, iterations and peak memory of each size, and the exponents of growth (least-squares line
+through the logarithms). Run it on an idle machine.
 """
 
 import argparse
@@ -16,16 +18,17 @@ import tempfile
 
 
 def run(program, rods, frames, threads):
-    """The summary of one size."""
+    """Summary of a run of one size."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [program, "run", "hairy-ball", "--set", f"parameters.rods={rods}", "--frames", str(frames)]
-        command += ["--threads", str(threads), "--out", f"{folder}/run", "--quiet", "--summary", "json"]
-        ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(ended.stdout.splitlines()[-1])
+        command = [program, "run", "hairy-ball", "--set", f"parameters.rods={rods}"]
+        command += ["--frames", str(frames), "--threads", str(threads)]
+        command += ["--out", f"{folder}/run", "--quiet", "--summary", "json"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def figures(rods, summary):
-    """What is compared between sizes."""
+    """Figures of one size."""
     frames = summary["frames"]
     return {
         "rods": rods,
@@ -45,29 +48,36 @@ def figures(rods, summary):
 
 
 def exponent(sizes, values):
-    """The slope of the straight line nearest to the logarithms."""
+    """Slope of the least-squares line through the logarithms."""
     x, y = [math.log(size) for size in sizes], [math.log(value) for value in values]
-    middle_x, middle_y = sum(x) / len(x), sum(y) / len(y)
-    over = sum((a - middle_x) * (b - middle_y) for a, b in zip(x, y))
-    return over / sum((a - middle_x) ** 2 for a in x)
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    covariance = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y))
+    return covariance / sum((a - mean_x) ** 2 for a in x)
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--reefknot", required=True)
-    arguments.add_argument("--rods", type=int, nargs="+", default=[1000, 4000, 16000])
-    arguments.add_argument("--frames", type=int, default=24)
-    arguments.add_argument("--threads", type=int, default=2)
-    given = arguments.parse_args()
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--reefknot", required=True)
+    parser.add_argument("--rods", type=int, nargs="+", default=[1000, 4000, 16000])
+    parser.add_argument("--frames", type=int, default=24)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
     sizes = []
-    for rods in given.rods:
-        sizes.append(figures(rods, run(given.reefknot, rods, given.frames, given.threads)))
+    for rods in options.rods:
+        summary = run(options.reefknot, rods, options.frames, options.threads)
+        sizes.append(figures(rods, summary))
         print(json.dumps(sizes[-1]), file=sys.stderr)
     growth = {}
     if len(sizes) > 1:
-        columns = {"wall": lambda of: of["wall_per_frame_s"], "contacts": lambda of: of["contacts"]["mean"], "memory": lambda of: of["peak_bytes"]}
-        growth = {name: exponent(given.rods, [column(of) for of in sizes]) for name, column in columns.items()}
-    print(json.dumps({"frames": given.frames, "threads": given.threads, "sizes": sizes, "exponents": growth}))
+        columns = {
+            "wall": [size["wall_per_frame_s"] for size in sizes],
+            "contacts": [size["contacts"]["mean"] for size in sizes],
+            "memory": [size["peak_bytes"] for size in sizes],
+        }
+        growth = {name: exponent(options.rods, values) for name, values in columns.items()}
+    result = {"frames": options.frames, "threads": options.threads, "sizes": sizes}
+    print(json.dumps(result | {"exponents": growth}))
 
 
 if __name__ == "__main__":

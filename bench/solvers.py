@@ -1,10 +1,11 @@
-"""Contact solvers that drive the same scenes, and the contact rows of the validation scenes.
+"""Compares contact solvers on shipped scenes and on the validation scenes with contact.
 
     python3 bench/solvers.py --reefknot target/release/reefknot [--solvers robust,gauss-seidel,admm]
 
-Prints one JSON object. Scenes run at their quick size with every step tested for intersections: seconds, iterations,
-all errors (mean and worst step), and how often something failed: steps above the scene's tolerance, halved steps,
-steps in which the fail-safe acted, intersections, exit code. Validation rows: value found, value expected, tolerance.
+Prints one JSON object. Shipped scenes run at their quick size, with a test for intersections in
+every step: seconds, iterations, all errors (mean and maximum), and counts of failures: steps above
+the tolerance of the scene, halved steps, steps with fail-safe, intersections, exit code. Validation
+scenes: measured value, expected value, tolerance.
 """
 
 import argparse
@@ -34,17 +35,18 @@ def steps_above_tolerance(folder):
     return sum(any((step[key] or 0.0) > tolerance for key in keys) for step in steps)
 
 
-def scenes(program, folder, solver):
+def shipped(program, folder, solver):
     keys = ["wall_s", "steps", "iterations", "contacts", "contact_error_m", "momentum_error_m"]
     keys += ["nonlinear_error_m", "halved_steps", "failsafe_steps", "intersections"]
     for scene in SCENES:
         code, summary = run(program, folder, scene, solver, {}, ["--certify"])
         row = {key: summary.get(key) for key in keys}
-        yield {"scene": scene, **row, "above_tolerance": steps_above_tolerance(folder), "exit": code}
+        above = steps_above_tolerance(folder)
+        yield {"scene": scene, **row, "above_tolerance": above, "exit": code}
 
 
-def rows():
-    """(scene, values to set, {probe: (expected, relative tolerance)}); "<" and ">" bound the probe's size."""
+def validation_cases():
+    """(scene, settings, {probe: (expected, relative tolerance)}); "<" and ">" are bounds."""
     second, body = {"time.duration": "1 s"}, "parameters.body"
     mu, angle = "parameters.mu", "parameters.half_angle_deg"
     yield "incline", second, {"distance": (1.6029, 5e-3), "speed": (3.2058, 5e-3)}
@@ -76,42 +78,48 @@ def rows():
     yield "grip", {"time.duration": "2 s", "parameters.h": "10 ms"}, {"slip": ("<", 1e-5)}
 
 
-def holds(found, wanted, within):
-    if wanted == "<":
-        return abs(found) < within
-    if wanted == ">":
-        return found > within
-    return abs(found - wanted) <= within * abs(wanted)
+def holds(value, expected, tolerance):
+    if expected == "<":
+        return abs(value) < tolerance
+    if expected == ">":
+        return value > tolerance
+    return abs(value - expected) <= tolerance * abs(expected)
 
 
-def physics(program, folder, solver):
-    for scene, sets, probes in rows():
+def validation(program, folder, solver):
+    for scene, sets, probes in validation_cases():
         code, summary = run(program, folder, f"validation/{scene}", solver, sets)
-        for probe, (wanted, within) in probes.items():
-            found = summary.get("probes", {}).get(probe)
-            found = found[0] if isinstance(found, list) else found
+        for probe, (expected, tolerance) in probes.items():
+            value = summary.get("probes", {}).get(probe)
+            value = value[0] if isinstance(value, list) else value
             yield {
-                "row": scene, "set": sets, "probe": probe, "found": found,
-                "expected": wanted, "within": within,
-                "holds": found is not None and holds(found, wanted, within),
+                "row": scene,
+                "set": sets,
+                "probe": probe,
+                "found": value,
+                "expected": expected,
+                "within": tolerance,
+                "holds": value is not None and holds(value, expected, tolerance),
                 "contact_error_m": summary.get("contact_error_m"),
                 "momentum_error_m": summary.get("momentum_error_m"),
                 "above_tolerance": steps_above_tolerance(folder),
-                "steps": summary.get("steps"), "wall_s": summary.get("wall_s"), "exit": code,
+                "steps": summary.get("steps"),
+                "wall_s": summary.get("wall_s"),
+                "exit": code,
             }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--reefknot", required=True, help="the program")
+    parser.add_argument("--reefknot", required=True, help="path of the program")
     parser.add_argument("--solvers", default="robust,gauss-seidel,admm")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        folder, result = pathlib.Path(place) / "run", {}
-        for solver in arguments.solvers.split(","):
-            found = list(physics(arguments.reefknot, folder, solver))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, result = pathlib.Path(temporary) / "run", {}
+        for solver in options.solvers.split(","):
+            found = list(validation(options.reefknot, folder, solver))
             result[solver] = {
-                "scenes": list(scenes(arguments.reefknot, folder, solver)),
+                "scenes": list(shipped(options.reefknot, folder, solver)),
                 "physics_held": sum(row["holds"] for row in found),
                 "physics_values": len(found),
                 "physics": found,

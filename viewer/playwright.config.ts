@@ -2,23 +2,25 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { defineConfig } from "@playwright/test";
 
-// The browser of this machine: none is ever downloaded.
+// The browser of this machine; Playwright downloads none.
 function browser(): string {
   if (process.env["CHROMIUM"]) return process.env["CHROMIUM"];
   const folders = (process.env["PATH"] ?? "").split(delimiter);
-  const places = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) => folders.map((folder) => join(folder, name)));
+  const places = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) =>
+    folders.map((folder) => join(folder, name)),
+  );
   return places.find(existsSync) ?? "/usr/bin/chromium";
 }
 
-// `reefknot render` takes the same one.
+// `reefknot render` uses the same browser.
 process.env["REEFKNOT_BROWSER"] ??= browser();
 
 export default defineConfig({
   testDir: "tests",
-  // One at a time: drawing without a graphics processor takes all cores.
+  // One test at a time: software rendering uses all cores.
   workers: 1,
   reporter: "list",
-  // Nothing here measures time: these end what hangs, on a machine that has other work as well.
+  // Time limits for hanging tests; generous, for busy machines.
   timeout: 60_000,
   expect: { timeout: 20_000 },
   use: {

@@ -1,6 +1,6 @@
 import { defineConfig, type Plugin } from "vite";
 
-// The page is one file, so that the program can carry it and `export --to html` can add frames to it.
+// Bundles the page into one file, for the program and for `export --to html`.
 function oneFile(): Plugin {
   return {
     name: "one-file",
@@ -15,7 +15,9 @@ function oneFile(): Plugin {
           const tag = new RegExp(`<script[^>]*src="[^"]*${name}"[^>]*></script>`);
           const code = part.code.replaceAll("</script", "<\\/script");
           if (!tag.test(text)) throw new Error(`the page does not use ${name}`);
-          text = text.replace(tag, "").replace("</body>", () => `<script type="module">${code}</script>\n</body>`);
+          text = text
+            .replace(tag, "")
+            .replace("</body>", () => `<script type="module">${code}</script>\n</body>`);
         } else {
           const tag = new RegExp(`<link[^>]*href="[^"]*${name}"[^>]*>`);
           if (!tag.test(text)) throw new Error(`the page does not use ${name}`);
@@ -31,5 +33,11 @@ function oneFile(): Plugin {
 export default defineConfig({
   base: "./",
   plugins: [oneFile()],
-  build: { target: "es2022", modulePreload: false, cssCodeSplit: false, assetsInlineLimit: 1e8, chunkSizeWarningLimit: 2000 },
+  build: {
+    target: "es2022",
+    modulePreload: false,
+    cssCodeSplit: false,
+    assetsInlineLimit: 1e8,
+    chunkSizeWarningLimit: 2000,
+  },
 });

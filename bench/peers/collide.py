@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
-"""Compares reefknot's collision detection with that of IPC Toolkit (`ipctk`), in one run on the same geometry.
+"""Compares collision detection of reefknot and IPC Toolkit (`ipctk`) on the same geometry.
 
     python3 bench/peers/collide.py [--repeats 5] > collide.json
 
-The first run makes a virtual environment in `target/peers` from `requirements.txt`. Then `collide_bench cases` writes two
-folded cloths and steps of a drape below `target/peers/cases` and measures reefknot on them, on one thread and on two; the
-same files go through ipctk, each figure in a process of its own, the best of `--repeats` runs.
+The first run makes a virtual environment in `target/peers` from `requirements.txt`. Then
+`collide_bench cases` writes two folded cloths and steps of a drape below `target/peers/cases`, and
+measures reefknot on them, on one thread and on two. The same files go through ipctk, each figure in
+its own process, the best of `--repeats` runs.
 
-Broad phase: `Candidates.build` with `LBVH`, the fastest of its methods on these meshes, from positions to lists of pairs; of
-reefknot, the tree built from nothing, and its candidates. Both find the same pairs: the boxes of features overlap.
+Broad phase: `Candidates.build` with `LBVH`, its fastest method on these meshes, from positions to
+lists of pairs. For reefknot, a new tree and its candidates. Both find the same pairs: features with
+overlapping boxes.
 
-Narrow phase: `compute_collision_free_stepsize` with each of its methods, on its own candidates. Where something collides, that
-shortens the time that later queries look at; reefknot runs every query to its end and returns all impacts. Steps without
-impacts are the fair comparison. ipctk also reports features that come closer than some part of their first
-distance, so its step sizes are shorter.
+Narrow phase: `compute_collision_free_stepsize` with each of its methods, on its own candidates. A
+collision shortens the time interval of later queries; reefknot completes every query and returns
+all impacts. Steps without impacts are the fair comparison. ipctk also reports features that come
+closer than a fraction of their initial distance, so its step sizes are shorter.
 
-`ratios` say how many times more reefknot does in the same time; the machine should have nothing else to do.
+`ratios` are the speed of reefknot over that of ipctk. Run it on an idle machine.
 """
 
 import argparse
@@ -35,20 +37,23 @@ NARROW_PHASES = ["TightInclusionCCD", "AdditiveCCD"]
 
 
 def enter_environment():
-    """Continues in the virtual environment, made anew when the requirements have changed."""
+    """Restarts in the virtual environment; makes it again if the requirements have changed."""
     if pathlib.Path(sys.prefix).resolve() == ENVIRONMENT.resolve():
         return
     python, wanted = ENVIRONMENT / "bin" / "python", HERE / "requirements.txt"
-    installed = ENVIRONMENT / "installed.txt"  # written last, so a broken installation is made again
+    # Written last, so that a broken installation is made again.
+    installed = ENVIRONMENT / "installed.txt"
     if not installed.exists() or installed.read_text() != wanted.read_text():
         venv.create(ENVIRONMENT, clear=True, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", wanted], check=True, stdout=sys.stderr)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "-r", wanted], check=True, stdout=sys.stderr
+        )
         installed.write_text(wanted.read_text())
     os.execv(python, [str(python), *sys.argv])
 
 
 def best_of(repeats, run):
-    """The shortest of several runs (s), and the last result."""
+    """Minimum time of several runs (s), and the last result."""
     best = float("inf")
     for _ in range(repeats):
         start = time.perf_counter()
@@ -58,16 +63,20 @@ def best_of(repeats, run):
 
 
 def measure(folder, threads, repeats):
-    """All figures of ipctk for one case; runs in a process of its own, whose threads are set before any work."""
+    """All figures of ipctk for one case, in a process with its own number of threads."""
     import ipctk
     import numpy as np
 
     ipctk.set_num_threads(threads)
     ipctk.set_logger_level(ipctk.LoggerLevel.error)
     reach = json.loads((folder / "case.json").read_text())["reach"]
-    # Columns in order: ipctk takes such arrays without a copy.
-    start, end = (np.asfortranarray(np.fromfile(folder / name, "<f8").reshape(-1, 3)) for name in ("from.bin", "to.bin"))
-    triangles = np.asfortranarray(np.fromfile(folder / "triangles.bin", "<u4").reshape(-1, 3), dtype=np.int32)
+    # Column-major: ipctk uses such arrays without a copy.
+    start, end = (
+        np.asfortranarray(np.fromfile(folder / name, "<f8").reshape(-1, 3))
+        for name in ("from.bin", "to.bin")
+    )
+    corners = np.fromfile(folder / "triangles.bin", "<u4").reshape(-1, 3)
+    triangles = np.asfortranarray(corners, dtype=np.int32)
     mesh = ipctk.CollisionMesh(start, ipctk.edges(triangles), triangles)
 
     def search():
@@ -76,17 +85,27 @@ def measure(folder, threads, repeats):
         return candidates
 
     seconds, found = best_of(repeats, search)
-    figures = {"point_triangle": len(found.fv_candidates), "edge_edge": len(found.ee_candidates), "broad_s": seconds}
+    figures = {
+        "point_triangle": len(found.fv_candidates),
+        "edge_edge": len(found.ee_candidates),
+        "broad_s": seconds,
+    }
     queries = figures["point_triangle"] + figures["edge_edge"]
     for method in NARROW_PHASES:
         ccd = getattr(ipctk, method)()
-        seconds, size = best_of(repeats, lambda: found.compute_collision_free_stepsize(mesh, start, end, 0.0, ccd))
-        figures[method] = {"seconds": seconds, "queries_per_second": queries / seconds, "step_size": size}
+        seconds, size = best_of(
+            repeats, lambda: found.compute_collision_free_stepsize(mesh, start, end, 0.0, ccd)
+        )
+        figures[method] = {
+            "seconds": seconds,
+            "queries_per_second": queries / seconds,
+            "step_size": size,
+        }
     return figures
 
 
 def compare(ours, theirs):
-    """How many times more reefknot does in the same time, and how many more pairs its rounded boxes let through."""
+    """Speed of reefknot over that of ipctk, and its number of additional candidate pairs."""
     extra = sum(ours[kind] - theirs[kind] for kind in ("point_triangle", "edge_edge"))
     ratios = {"extra_candidates": extra, "broad": theirs["broad_s"] / (1e-3 * ours["broad"]["ms"])}
     for method in NARROW_PHASES:
@@ -103,15 +122,37 @@ def main():
         folder, threads = options.case
         json.dump(measure(pathlib.Path(folder), int(threads), options.repeats), sys.stdout)
         return
-    command = ["cargo", "run", "--release", "--example", "collide_bench", "--", "cases", "--write", str(CASES)]
+    command = [
+        "cargo",
+        "run",
+        "--release",
+        "--example",
+        "collide_bench",
+        "--",
+        "cases",
+        "--write",
+        str(CASES),
+    ]
     cases = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     for number, case in enumerate(cases):
         for threads in (1, 2):
             print(case["name"], threads, file=sys.stderr)
-            again = [sys.executable, __file__, "--repeats", str(options.repeats), "--case", str(CASES / str(number)), str(threads)]
+            again = [
+                sys.executable,
+                __file__,
+                "--repeats",
+                str(options.repeats),
+                "--case",
+                str(CASES / str(number)),
+                str(threads),
+            ]
             theirs = json.loads(subprocess.run(again, check=True, stdout=subprocess.PIPE).stdout)
             ours = case[f"threads_{threads}"]
-            case[f"threads_{threads}"] = {"reefknot": ours, "ipctk": theirs, "ratios": compare(ours, theirs)}
+            case[f"threads_{threads}"] = {
+                "reefknot": ours,
+                "ipctk": theirs,
+                "ratios": compare(ours, theirs),
+            }
     print(json.dumps(cases, indent=1))
 
 

@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
-"""Compares reefknot's drape of a cloth over a sphere with MuJoCo's flex and Newton's VBD, in one run on one machine.
+"""Compares reefknot, MuJoCo's flex and Newton's VBD on a cloth that drapes over a sphere.
 
     python3 bench/peers/drape.py --reefknot target/release/reefknot [--sizes 20,50,80] > drape.json
 
-The first run makes a virtual environment in `target/peers-drape` from `requirements-drape.txt`. Then every program drapes
-the same cloth, one process after the other. CPU time is that of all threads, and of the steps only: building the scene and
-compiling kernels do not count for the peers. A run that takes longer than `--limit` seconds stops between two steps and says
-how far it came; reefknot then runs that far once more, so that ratios compare the same stretch of motion. Of `--repeat` runs
-the one with the median time counts.
+The first run makes a virtual environment in `target/peers-drape` from `requirements-drape.txt`.
+Then every program drapes the same cloth, one process after the other. CPU time is that of all
+threads, and of the steps only: scene setup and kernel compilation do not count for the peers. A run
+that takes longer than `--limit` seconds stops between two steps and reports its simulated time;
+reefknot then runs for the same time, so that ratios compare the same part of the motion. Of
+`--repeat` runs the one with the median time counts.
 
-MuJoCo: `<flag ipc="enable"/>` with `integrator="discrete"`. Free of intersections, but without friction, so the cloth may slide
-off the sphere in time: `centre_m` says whether it did. Its documentation recommends the solver `Newton`; `CG` is
-faster on finer cloths, so both are measured.
+MuJoCo: `<flag ipc="enable"/>` with `integrator="discrete"`. Free of intersections, but without
+friction, so the cloth may slide off the sphere in time: `centre_m` shows this. Its documentation
+recommends the solver `Newton`; `CG` is faster on finer cloths, so both are measured.
 
-Newton: `SolverVBD` on the CPU, as recorded graphs, with 10 iterations and self-contact; friction 0.3, smoothed. It moves no
-vertex further in a step than self-contact looks around, so the cloth would fall too slowly with a shorter reach; with steps of
-10 ms it still falls more slowly than it should. Only vertices touch the sphere, which may stick out between them.
+Newton: `SolverVBD` on the CPU, as recorded graphs, with 10 iterations and self-contact; friction
+0.3, smoothed. It moves no vertex farther in a step than the search radius of self-contact, so the
+cloth would fall too slowly with a shorter radius; with steps of 10 ms it still falls too slowly.
+Only vertices collide with the sphere, which may penetrate between them.
 
-`ratios` say how many times more seconds reefknot simulates per second of CPU time; the machine should have nothing else to do.
+`ratios` are the simulated seconds per CPU second of reefknot over those of the peer. Run it on an
+idle machine.
 """
 
 import argparse
@@ -47,9 +50,9 @@ RADIUS = 0.3  # m, of the sphere
 DROP = 0.05  # m, from the cloth to the top of the sphere
 GRAVITY = 9.81  # m/s²
 FRICTION = 0.3
-TOP_SPEED = 3.0  # m/s, about what the falling corners reach
+TOP_SPEED = 3.0  # m/s, about the maximum speed of the falling corners
 
-# Of each peer: its modes, and their time steps (s).
+# The modes of each peer, and their time steps (s).
 MODES = {
     "mujoco": [("ipc, solver Newton", 0.01), ("ipc, solver CG", 0.01)],
     "newton": [("VBD", 0.01), ("VBD", 0.002)],
@@ -58,16 +61,20 @@ SETUP_LIMIT = 600.0  # s; compiling kernels takes a minute on the first run
 
 
 def enter_environment():
-    """Continues in the virtual environment, made anew when the requirements have changed."""
+    """Restarts in the virtual environment; makes it again if the requirements have changed."""
     if pathlib.Path(sys.prefix).resolve() == ENVIRONMENT.resolve():
         return
     python, wanted = ENVIRONMENT / "bin" / "python", REQUIREMENTS.read_text()
-    installed = ENVIRONMENT / "installed.txt"  # written last, so a broken installation is made again
+    # Written last, so that a broken installation is made again.
+    installed = ENVIRONMENT / "installed.txt"
     if not installed.exists() or installed.read_text() != wanted:
         venv.create(ENVIRONMENT, clear=True, with_pip=True)
-        # One by one: a peer that does not install here is skipped, the others are measured.
+        # One by one: a peer that cannot be installed is skipped.
         install = [str(python), "-m", "pip", "install", "--quiet"]
-        codes = [subprocess.run([*install, line], stdout=sys.stderr).returncode for line in wanted.split()]
+        codes = [
+            subprocess.run([*install, line], stdout=sys.stderr).returncode
+            for line in wanted.split()
+        ]
         if not any(codes):
             installed.write_text(wanted)
     os.execv(python, [str(python), *sys.argv])
@@ -84,18 +91,20 @@ class MujocoDrape:
         spacing = SIDE / (n - 1)
         self.model = mujoco.MjModel.from_xml_string(f"""
             <mujoco>
-              <option timestep="{step}" gravity="0 0 {-GRAVITY}" integrator="discrete" solver="{mode.split()[-1]}"
-                      tolerance="1e-6">
+              <option timestep="{step}" gravity="0 0 {-GRAVITY}" integrator="discrete"
+                      solver="{mode.split()[-1]}" tolerance="1e-6">
                 <flag ipc="enable" autoreset="disable"/>
               </option>
               <size memory="2G"/>
               <worldbody>
                 <geom type="plane" size="0 0 1"/>
                 <geom type="sphere" size="{RADIUS}" pos="0 0 {RADIUS}"/>
-                <flexcomp name="cloth" type="grid" dim="2" count="{n} {n} 1" spacing="{spacing} {spacing} {spacing}"
+                <flexcomp name="cloth" type="grid" dim="2" count="{n} {n} 1"
+                          spacing="{spacing} {spacing} {spacing}"
                           pos="0 0 {2 * RADIUS + DROP}" radius="{THICKNESS / 2}" mass="{MASS}">
                   <contact selfcollide="auto"/>
-                  <elasticity young="{YOUNG}" poisson="{POISSON}" thickness="{THICKNESS}" damping="{DAMPING}" elastic2d="both"/>
+                  <elasticity young="{YOUNG}" poisson="{POISSON}" thickness="{THICKNESS}"
+                              damping="{DAMPING}" elastic2d="both"/>
                 </flexcomp>
               </worldbody>
             </mujoco>""")
@@ -124,7 +133,7 @@ class NewtonDrape:
         self.warp, self.step, self.steps, self.warnings = warp, step, 0, 0
         warp.set_device("cpu")
         self.model = self.build(newton, n)
-        # The inertial guess and the iterations may each move a vertex by 0.425 of the reach.
+        # The inertial guess and the iterations may each move a vertex by 0.425 of the radius.
         reach = max(2 * THICKNESS, TOP_SPEED * step / 0.85)
         self.solver = newton.solvers.SolverVBD(
             self.model,
@@ -132,16 +141,19 @@ class NewtonDrape:
             particle_enable_self_contact=True,
             particle_self_contact_margin=THICKNESS,
             particle_self_contact_gap=reach - THICKNESS,
-            collision_pipeline=newton.CollisionPipeline(self.model, soft_contact_gap=TOP_SPEED * step),
+            collision_pipeline=newton.CollisionPipeline(
+                self.model, soft_contact_gap=TOP_SPEED * step
+            ),
         )
         self.states, self.control = [self.model.state(), self.model.state()], self.model.control()
         self.graphs = self.record()
 
     def build(self, newton, n):
-        """The same material in Newton's terms: Lamé parameters of the sheet, and the bending stiffness of its hinges."""
+        """The same material as Lamé parameters of the sheet and bending stiffness of hinges."""
         warp, spacing = self.warp, SIDE / (n - 1)
         shear = YOUNG * THICKNESS / (2 * (1 + POISSON))
-        # A hinge of length l stores ke l θ² / 2: on this grid, bent about an axis of it, the plate's energy.
+        # A hinge of length l stores ke l θ² / 2. On this grid, bent about one of its axes, this
+        # is the energy of the plate.
         hinge = YOUNG * THICKNESS**3 / (12 * (1 - POISSON**2)) / spacing
         builder = newton.ModelBuilder(gravity=(0.0, 0.0, -GRAVITY))
         surface = newton.ModelBuilder.ShapeConfig(ke=1e3, kd=0.1, mu=FRICTION)
@@ -170,7 +182,7 @@ class NewtonDrape:
         return model
 
     def record(self):
-        """A graph for each direction between the two states; the steps before it compile all kernels."""
+        """A graph for each direction between the two states; earlier steps compile kernels."""
         graphs = []
         for parity in (0, 1):
             self.solve(parity)
@@ -207,7 +219,11 @@ def measure(drape, step, seconds, limit):
             break
         cpu_start, wall_start = time.process_time(), time.perf_counter()
         drape.advance()
-        cpu, wall, steps = cpu + time.process_time() - cpu_start, wall + time.perf_counter() - wall_start, steps + 1
+        cpu, wall, steps = (
+            cpu + time.process_time() - cpu_start,
+            wall + time.perf_counter() - wall_start,
+            steps + 1,
+        )
         points = np.array(drape.positions(), dtype=float)
         if not np.isfinite(points).all():
             return {"skipped": f"diverged in step {steps}"}
@@ -226,23 +242,24 @@ def measure(drape, step, seconds, limit):
         "highest_m": height.max(),
         "centre_m": height[middle, middle].mean(),
         "corners_m": height[[0, 0, -1, -1], [0, -1, 0, -1]].mean(),
-        "max_penetration_m": deepest,  # of vertices, in the whole run; negative: they kept clear of the sphere
+        # Of vertices, in the whole run; negative if they stayed outside of the sphere.
+        "max_penetration_m": deepest,
         "warnings": drape.warnings,
     }
 
 
 def run_case(peer, mode, step, n, options):
-    """One run of a peer, in the process of its own that `run_peer` started."""
+    """One run of a peer, in the process started by `run_peer`."""
     kind = {"mujoco": MujocoDrape, "newton": NewtonDrape}[peer]
     try:
         return measure(kind(n, mode, step), step, options.seconds, options.limit)
-    except Exception as error:  # whatever keeps a peer from running belongs into the report
+    except Exception as error:  # any failure of a peer is reported
         traceback.print_exc()
         return {"skipped": f"{type(error).__name__}: {error}"}
 
 
 def last_line(command, limit):
-    """The JSON object on the last line that a program prints, and its wall time (s)."""
+    """The JSON object on the last line of output of a program, and its wall time (s)."""
     start = time.perf_counter()
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=limit)
@@ -259,7 +276,7 @@ def last_line(command, limit):
 
 
 def median_of(repeat, run):
-    """Of several runs the one with the median CPU time per simulated second; the first that fails ends them."""
+    """The run with the median speed of several; the first failed run ends the series."""
     runs = []
     for _ in range(repeat):
         runs.append(run())
@@ -270,15 +287,22 @@ def median_of(repeat, run):
 
 
 def run_peer(peer, mode, step, n, options):
-    """A peer's figures for one size of cloth."""
-    command = [sys.executable, __file__, "--seconds", str(options.seconds), "--limit", str(options.limit)]
+    """Figures of a peer for one size of cloth."""
+    command = [
+        sys.executable,
+        __file__,
+        "--seconds",
+        str(options.seconds),
+        "--limit",
+        str(options.limit),
+    ]
     command += ["--case", peer, mode, str(step), str(n)]
     figures = median_of(options.repeat, lambda: last_line(command, options.limit + SETUP_LIMIT)[0])
     return {"program": peer, "mode": mode, "step_s": step} | figures
 
 
 def run_reefknot(n, seconds, threads, options):
-    """reefknot's figures, as it sums them up itself."""
+    """Figures of reefknot, from its summary."""
 
     def run():
         with tempfile.TemporaryDirectory() as folder:
@@ -296,21 +320,25 @@ def run_reefknot(n, seconds, threads, options):
         figures["simulated_s_per_cpu_s"] = figures["simulated_s"] / figures["cpu_s"]
         return figures
 
-    return {"program": "reefknot", "threads": threads, "seconds": seconds} | median_of(options.repeat, run)
+    return {"program": "reefknot", "threads": threads, "seconds": seconds} | median_of(
+        options.repeat, run
+    )
 
 
 def compare(peers, ours):
-    """How many times more reefknot simulates per CPU second over the same stretch, per peer and number of threads."""
+    """Speed of reefknot over that of each peer for the same motion, by number of threads."""
     ratios = []
     for theirs in peers:
         if "skipped" in theirs:
             continue
         ratio = {key: theirs[key] for key in ("program", "mode", "step_s", "simulated_s")}
         for run in ours:
-            # Time steps differ: the last one may end a little later, or earlier.
+            # Time steps differ: the last one may end slightly later or earlier.
             same = "skipped" not in run and run["seconds"] == theirs["simulated_s"]
             if same and abs(run["simulated_s"] - run["seconds"]) < 0.011:
-                ratio[f"threads_{run['threads']}"] = run["simulated_s_per_cpu_s"] / theirs["simulated_s_per_cpu_s"]
+                ratio[f"threads_{run['threads']}"] = (
+                    run["simulated_s_per_cpu_s"] / theirs["simulated_s_per_cpu_s"]
+                )
         if "threads_1" in ratio or "threads_2" in ratio:
             ratios.append(ratio)
     return ratios
@@ -323,15 +351,17 @@ def name_of(run):
 
 
 def print_row(n, run):
-    """One line of the table, as soon as its figures are there."""
+    """Prints one line of the table."""
     if "skipped" in run:
         print(f"{n:4} {name_of(run):34} skipped: {run['skipped']}", file=sys.stderr)
         return
-    times = f"{run['simulated_s']:8.3f} {run['cpu_s']:9.2f} {run['ms_per_step']:9.2f} {run['simulated_s_per_cpu_s']:10.5f}"
+    times = f"{run['simulated_s']:8.3f} {run['cpu_s']:9.2f} {run['ms_per_step']:9.2f}"
+    times += f" {run['simulated_s_per_cpu_s']:10.5f}"
     if run["program"] == "reefknot":
         rest = f"intersections {run['intersections']}, smallest gap {run['min_gap_m']} m"
     else:
-        rest = f"z {run['lowest_m']:.4f} to {run['highest_m']:.4f}, {1e3 * run['max_penetration_m']:+.2f} mm into the sphere"
+        rest = f"z {run['lowest_m']:.4f} to {run['highest_m']:.4f}"
+        rest += f", {1e3 * run['max_penetration_m']:+.2f} mm into the sphere"
         rest += "" if run["ended"] == "finished" else f", {run['ended']}"
     print(f"{n:4} {name_of(run):34} {times}  {rest}", file=sys.stderr, flush=True)
 
@@ -344,8 +374,10 @@ def run_size(n, options):
             peers.append(run_peer(peer, mode, step, n, options))
             print_row(n, peers[-1])
     if options.reefknot:
-        stretches = {options.seconds} | {run["simulated_s"] for run in peers if "skipped" not in run}
-        for seconds in sorted(stretches, reverse=True):
+        durations = {options.seconds} | {
+            run["simulated_s"] for run in peers if "skipped" not in run
+        }
+        for seconds in sorted(durations, reverse=True):
             for threads in (1, 2):
                 ours.append(run_reefknot(n, seconds, threads, options))
                 print_row(n, ours[-1])
@@ -368,17 +400,32 @@ def version_of(package):
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--reefknot", metavar="PATH", help="the program to compare")
-    parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[20, 50, 80])
+    parser.add_argument(
+        "--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[20, 50, 80]
+    )
     parser.add_argument("--seconds", type=float, default=2.0, help="simulated time")
-    parser.add_argument("--peers", type=lambda text: [name for name in text.split(",") if name], default=list(MODES))
-    parser.add_argument("--repeat", type=int, default=1, metavar="K", help="takes the median of K runs")
-    parser.add_argument("--limit", type=float, default=900.0, help="wall time after which a run is stopped (s)")
-    parser.add_argument("--case", nargs=4, metavar=("PEER", "MODE", "STEP", "N"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--peers", type=lambda text: [name for name in text.split(",") if name], default=list(MODES)
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="K", help="takes the median of K runs"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=900.0, help="wall time after which a run is stopped (s)"
+    )
+    parser.add_argument(
+        "--case", nargs=4, metavar=("PEER", "MODE", "STEP", "N"), help=argparse.SUPPRESS
+    )
     options = parser.parse_args()
     unknown = [name for name in options.peers if name not in MODES]
     if unknown:
         parser.error(f"unknown peers {unknown}; there are {', '.join(MODES)}")
-    if min(options.sizes) < 2 or options.seconds < 0.01 or options.repeat < 1 or not options.limit > 0:
+    if (
+        min(options.sizes) < 2
+        or options.seconds < 0.01
+        or options.repeat < 1
+        or not options.limit > 0
+    ):
         parser.error("sizes start at 2, --seconds at 0.01, --repeat at 1, and --limit is positive")
     return options
 
@@ -389,7 +436,10 @@ def main():
         peer, mode, step, n = options.case
         print(json.dumps(run_case(peer, mode, float(step), int(n), options)))
         return
-    print("   N program                            simul. s     CPU s   ms/step   s / CPU s", file=sys.stderr)
+    print(
+        "   N program                            simul. s     CPU s   ms/step   s / CPU s",
+        file=sys.stderr,
+    )
     report = {
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",

@@ -1,4 +1,4 @@
-// The page: runs, the picture, the time line and the plots, kept in step with each other.
+// The page: runs, image, time line and plots, synchronised.
 
 import { find, make, brief, duration } from "./elements";
 import { listenToKeys, showHelp } from "./keys";
@@ -8,24 +8,24 @@ import { Panel, legend } from "./panel";
 import { pick, type Picked } from "./pick";
 import { Plots } from "./plots";
 import { remarksOf, type Remark } from "./remarks";
-import { Run, type Thing } from "./run";
+import { Run, type SceneObject } from "./run";
 import type { Index, Source } from "./source";
-import { Stage, type abilityToDraw } from "./stage";
+import { Stage, type renderingSupport } from "./stage";
 import { Timeline } from "./timeline";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
-// How often the folder of a run is looked at (ms): while it grows, and otherwise.
-const LOOK_OFTEN = 700;
-const LOOK_SELDOM = 4000;
-// Frames that are fetched ahead while playing.
-const AHEAD = 8;
-const MOST_LOADS = 2;
+// Polling intervals of the folder of a run (ms): during computation, and otherwise.
+const POLL_INTERVAL_RUNNING = 700;
+const POLL_INTERVAL_IDLE = 4000;
+// Frames to prefetch during playback, and limit of concurrent requests per run.
+const PREFETCHED_FRAMES = 8;
+const MAX_CONCURRENT_LOADS = 2;
 
 export class App {
   readonly look: Look;
   readonly stage: Stage | undefined;
   readonly runs: Run[];
-  // The time that is shown, in frames of the first run.
+  // Displayed time, in frames of the first run.
   position = 0;
   isPlaying = false;
   private isFollowing = false;
@@ -33,16 +33,16 @@ export class App {
   private progress = 0;
   private lastTick = 0;
   private panes: (Pane | undefined)[];
-  private pumps: boolean[];
-  // What each run consisted of when it was opened: another run may take its folder.
-  private readonly opened: Thing[][] = [];
-  // Whether the last look at the runs failed.
-  private isCutOff = false;
-  // What could not be shown, until something else is.
-  private complaint = "";
+  private isLoadingFrame: boolean[];
+  // Objects of each run when it was opened: another run may replace it in its folder.
+  private readonly opened: SceneObject[][] = [];
+  // Whether the last poll of the runs failed.
+  private isDisconnected = false;
+  // Error of the last frame request, until another frame is shown.
+  private frameError = "";
   private remarks: Remark[][] = [];
   private picked: { run: number; place: Picked } | undefined;
-  // What the page was asked to show.
+  // View settings of the page address.
   private readonly address: string;
   private readonly panel: Panel;
   private readonly plots: Plots;
@@ -52,23 +52,29 @@ export class App {
   constructor(
     readonly source: Source,
     readonly index: Index,
-    ability: ReturnType<typeof abilityToDraw>,
+    support: ReturnType<typeof renderingSupport>,
   ) {
     this.address = location.search.slice(1) || (index.look ?? "");
     this.look = readLook(this.address);
     this.runs = index.runs.map(({ path }, number) => new Run(source, number, path));
     this.panes = this.runs.map(() => undefined);
-    this.pumps = this.runs.map(() => false);
+    this.isLoadingFrame = this.runs.map(() => false);
     this.panel = new Panel(find("panel"), this.look, () => this.restyle());
     this.plots = new Plots(find("plots"), (time) => this.seek(Math.round(time * this.rate)));
-    if (ability !== "none") {
-      // Smooth edges take more than twice the time where there is no graphics processor.
-      const ratio = ability === "hardware" ? Math.min(2, devicePixelRatio) : 1;
-      this.stage = new Stage(find<HTMLCanvasElement>("canvas"), { isSmooth: ability === "hardware", ratio, drawsItself: true });
+    if (support !== "none") {
+      // Antialiasing takes more than twice the time without a graphics processor.
+      const ratio = support === "hardware" ? Math.min(2, devicePixelRatio) : 1;
+      this.stage = new Stage(find<HTMLCanvasElement>("canvas"), {
+        isSmooth: support === "hardware",
+        ratio,
+        drawsItself: true,
+      });
       this.stage.onDrawn = () => this.countPictures();
     } else {
-      this.say(
-        "This browser cannot draw the scene: it has no WebGL 2.\nSwitch hardware acceleration on in its settings, or try a current Firefox, Chrome, Edge or Safari. Plots and numbers work without it.",
+      this.showMessage(
+        "This browser cannot display the scene: it has no WebGL 2.\n" +
+          "Enable hardware acceleration in its settings, or use a current Firefox, Chrome, Edge " +
+          "or Safari. Plots and numbers work without it.",
       );
     }
     this.listen();
@@ -76,56 +82,64 @@ export class App {
   }
 
   async start(): Promise<void> {
-    await this.lookAtRuns();
+    await this.pollRuns();
     const frame = Number(new URLSearchParams(this.address).get("frame"));
     if (frame > 0) this.seek(frame);
     requestAnimationFrame((now) => this.tick(now));
   }
 
-  // Asks for news, and again later.
-  private async lookAtRuns(): Promise<void> {
+  // Polls the runs, and schedules the next poll.
+  private async pollRuns(): Promise<void> {
     try {
       const wasAtEnd = this.position >= this.last;
-      const changes = await Promise.all(this.runs.map((run) => run.look()));
-      for (const [i, run] of this.runs.entries()) if (run.isOpen && this.opened[i] !== run.things) await this.open(i);
-      if (changes.some(Boolean) || this.isCutOff) this.refresh(wasAtEnd);
-      this.isCutOff = false;
+      const changes = await Promise.all(this.runs.map((run) => run.poll()));
+      for (const [i, run] of this.runs.entries())
+        if (run.isOpen && this.opened[i] !== run.objects) await this.open(i);
+      if (changes.some(Boolean) || this.isDisconnected) this.refresh(wasAtEnd);
+      this.isDisconnected = false;
     } catch (error) {
-      this.isCutOff = true;
-      this.say(error instanceof Error ? error.message : String(error));
+      this.isDisconnected = true;
+      this.showMessage(error instanceof Error ? error.message : String(error));
     }
     if (!this.source.isLive) return;
-    const isGrowing = this.runs.some((run) => run.status.state === "running" || run.status.state === "empty");
-    setTimeout(() => void this.lookAtRuns(), isGrowing ? LOOK_OFTEN : LOOK_SELDOM);
+    const isGrowing = this.runs.some(
+      (run) => run.status.state === "running" || run.status.state === "empty",
+    );
+    setTimeout(() => void this.pollRuns(), isGrowing ? POLL_INTERVAL_RUNNING : POLL_INTERVAL_IDLE);
   }
 
-  // Builds what is drawn of a run that has just become known, and shows its first frame.
+  // Builds the graphics of a newly opened run, and shows its first frame.
   private async open(number: number): Promise<void> {
     const run = this.runs[number]!;
-    this.opened[number] = run.things;
+    this.opened[number] = run.objects;
     if (this.picked?.run === number) this.picked = undefined;
     const frames = [...new Set([run.nearestFrame(0), run.lastFrame])];
     const loads = await Promise.allSettled(frames.map((frame) => run.load(frame)));
-    const whole = loads.flatMap((load, i) => (load.status === "fulfilled" ? [{ frame: frames[i]!, file: load.value }] : []));
+    const whole = loads.flatMap((load, i) =>
+      load.status === "fulfilled" ? [{ frame: frames[i]!, file: load.value }] : [],
+    );
     const failed = loads.find((load) => load.status === "rejected");
-    if (failed) this.complaint = String((failed.reason as Error).message);
+    if (failed) this.frameError = String((failed.reason as Error).message);
     if (this.stage && whole[0]) {
       this.panes[number]?.dispose();
       const pane = new Pane(run);
-      pane.frameBox(whole.map(({ file }) => file));
+      pane.measureBounds(whole.map(({ file }) => file));
       this.panes[number] = pane;
       this.stage.panes = this.panes.filter((other) => other !== undefined);
       pane.show(whole[0].frame, whole[0].file);
-      this.stage.dress(this.look);
-      this.stage.frameScene(this.look.camera);
-      this.stage.keepMoving();
+      this.stage.applyLook(this.look);
+      this.stage.fitView(this.look.camera);
+      this.stage.markMotion();
     }
     if (run.status.state === "running") this.isFollowing = true;
     this.panel.show(this.openRuns);
     this.panel.showPicked(undefined, undefined, undefined);
-    document.title = `${this.openRuns.map((other) => other.manifest.scene).join(" and ")} – reefknot`;
+    const scenes = this.openRuns.map((other) => other.manifest.scene);
+    document.title = `${scenes.join(" and ")} – reefknot`;
     find("title").textContent = run.manifest.title;
-    find("labels").replaceChildren(...(this.runs.length > 1 ? this.runs.map((other) => make("span", {}, other.path)) : []));
+    find("labels").replaceChildren(
+      ...(this.runs.length > 1 ? this.runs.map((other) => make("span", {}, other.path)) : []),
+    );
   }
 
   private get openRuns(): Run[] {
@@ -136,17 +150,17 @@ export class App {
     return this.openRuns[0]?.manifest.frame_rate ?? 24;
   }
 
-  // Frames of the first run for one frame of another.
+  // Frames of the first run per frame of another.
   private scale(run: Run): number {
     return this.rate / run.manifest.frame_rate;
   }
 
-  // The last place on the time line at which there is a frame.
+  // Last position on the time line with a frame.
   get last(): number {
     return Math.max(0, ...this.openRuns.map((run) => Math.round(run.lastFrame * this.scale(run))));
   }
 
-  // Takes in what is new of the runs.
+  // Updates the page after a poll.
   private refresh(wasAtEnd: boolean): void {
     this.remarks = this.openRuns.map(remarksOf);
     this.plots.update(this.openRuns);
@@ -159,11 +173,13 @@ export class App {
     const state = find("state");
     const words = this.runs.map((run) => stateOf(run));
     state.textContent = words.join(" | ");
-    state.className = `badge ${this.runs.find((run) => run.status.state !== "finished")?.status.state ?? "finished"}`;
+    const unfinished = this.runs.find((run) => run.status.state !== "finished");
+    state.className = `badge ${unfinished?.status.state ?? "finished"}`;
     const messages = this.runs.flatMap((run) => run.status.message ?? []);
-    if (messages.length > 0) this.say(messages.join("\n"));
-    else if (this.runs.some((run) => run.status.state === "empty")) this.say("The run is being prepared; its first frame comes as soon as it is there.");
-    else if (this.stage) this.say(this.complaint);
+    if (messages.length > 0) this.showMessage(messages.join("\n"));
+    else if (this.runs.some((run) => run.status.state === "empty"))
+      this.showMessage("The run is starting; its first frame appears as soon as it is stored.");
+    else if (this.stage) this.showMessage(this.frameError);
     const live = find("live");
     live.hidden = !this.runs.some((run) => run.status.state === "running");
     live.classList.toggle("on", this.isFollowing);
@@ -171,24 +187,29 @@ export class App {
       const button = find<HTMLButtonElement>(isViolation ? "violations" : "remarks");
       const found = this.remarks.flat().filter((remark) => remark.isViolation === isViolation);
       button.hidden = found.length === 0;
-      button.textContent = isViolation ? `certificate violated in ${steps(found.length)} ▸` : `${steps(found.length)} with help or large error ▸`;
-      button.title = found.slice(0, 12).map((remark) => remark.sentence).join("\n");
+      button.textContent = isViolation
+        ? `certificate violated in ${steps(found.length)} ▸`
+        : `${steps(found.length)} with fail-safe, halving or large error ▸`;
+      button.title = found
+        .slice(0, 12)
+        .map((remark) => remark.sentence)
+        .join("\n");
     }
   }
 
-  say(sentence: string): void {
+  showMessage(sentence: string): void {
     const message = find("message");
     message.hidden = sentence === "";
     message.textContent = sentence;
   }
 
-  // Shows a place of the time line.
+  // Shows a position of the time line.
   seek(position: number, keepFollowing = false): void {
     if (!Number.isFinite(position)) return;
     this.position = Math.min(Math.max(0, Math.round(position)), this.last);
     if (!keepFollowing) this.isFollowing = this.isFollowing && this.position === this.last;
     find("live").classList.toggle("on", this.isFollowing);
-    for (let i = 0; i < this.panes.length; i++) void this.pump(i);
+    for (let i = 0; i < this.panes.length; i++) void this.showRequestedFrame(i);
     this.showPosition();
   }
 
@@ -197,24 +218,36 @@ export class App {
     this.seek(this.position + frames);
   }
 
-  // Goes to the next frame that deserves a look, and says why.
+  // Jumps to the next remark, and shows its text.
   jump(isViolation: boolean): void {
     const found = this.remarks.flatMap((remarks, i) =>
-      remarks.filter((remark) => remark.isViolation === isViolation).map((remark) => ({ ...remark, place: Math.round(remark.frame * this.scale(this.openRuns[i]!)) })),
+      remarks
+        .filter((remark) => remark.isViolation === isViolation)
+        .map((remark) => ({
+          ...remark,
+          place: Math.round(remark.frame * this.scale(this.openRuns[i]!)),
+        })),
     );
     found.sort((a, b) => a.place - b.place);
     const next = found.find((remark) => remark.place > this.position) ?? found[0];
     if (!next) return;
     this.pause();
     this.seek(next.place);
-    this.say(found.filter((remark) => remark.place === next.place).slice(0, 6).map((remark) => remark.sentence).join("\n"));
+    this.showMessage(
+      found
+        .filter((remark) => remark.place === next.place)
+        .slice(0, 6)
+        .map((remark) => remark.sentence)
+        .join("\n"),
+    );
   }
 
-  // Loads and shows the frame that is wanted of a run, one at a time: whoever drags the time line gets the newest.
-  private async pump(number: number): Promise<void> {
+  // Loads and shows the requested frame of a run. Requests during a load are skipped, except the
+  // newest.
+  private async showRequestedFrame(number: number): Promise<void> {
     const run = this.runs[number]!;
-    if (this.pumps[number] || !run.isOpen) return;
-    this.pumps[number] = true;
+    if (this.isLoadingFrame[number] || !run.isOpen) return;
+    this.isLoadingFrame[number] = true;
     try {
       for (;;) {
         const wanted = this.frameOf(run);
@@ -223,19 +256,19 @@ export class App {
         const file = run.loaded(wanted) ?? (await run.load(wanted));
         if (this.frameOf(run) !== wanted || this.panes[number] !== pane) continue;
         pane.show(wanted, file);
-        this.stage?.dress(this.look);
-        if (this.complaint !== "") {
-          this.complaint = "";
+        this.stage?.applyLook(this.look);
+        if (this.frameError !== "") {
+          this.frameError = "";
           this.showState();
         }
         this.showPosition();
       }
     } catch (error) {
       this.pause();
-      this.complaint = error instanceof Error ? error.message : String(error);
-      this.say(this.complaint);
+      this.frameError = error instanceof Error ? error.message : String(error);
+      this.showMessage(this.frameError);
     } finally {
-      this.pumps[number] = false;
+      this.isLoadingFrame[number] = false;
     }
   }
 
@@ -245,14 +278,28 @@ export class App {
 
   private showPosition(): void {
     if (this.openRuns.length === 0) return;
-    this.scrub.max = String(Math.max(1, ...this.openRuns.map((run) => Math.round(run.manifest.frames * this.scale(run)))));
+    this.scrub.max = String(
+      Math.max(1, ...this.openRuns.map((run) => Math.round(run.manifest.frames * this.scale(run)))),
+    );
     this.scrub.value = String(this.position);
     const time = this.position / this.rate;
-    const missing = this.openRuns.filter((run) => run.lastFrame > 0 && this.frameOf(run) !== Math.min(run.lastFrame, Math.round(this.position / this.scale(run))));
+    const missing = this.openRuns.filter(
+      (run) =>
+        run.lastFrame > 0 &&
+        this.frameOf(run) !== Math.min(run.lastFrame, Math.round(this.position / this.scale(run))),
+    );
     find("clock").classList.toggle("missing", missing.length > 0);
-    find("clock").title = missing.map((run) => `${run.path} has no such frame: ${this.frameOf(run)} is shown`).join("\n");
-    find("clock").textContent = `frame ${this.position} of ${this.scrub.max} · ${time.toFixed(3)} s`;
-    this.timeline.draw(this.openRuns, this.remarks, this.openRuns.map((other) => this.scale(other)), Number(this.scrub.max));
+    find("clock").title = missing
+      .map((run) => `${run.path}: this frame is not stored; frame ${this.frameOf(run)} is shown`)
+      .join("\n");
+    find("clock").textContent =
+      `frame ${this.position} of ${this.scrub.max} · ${time.toFixed(3)} s`;
+    this.timeline.draw(
+      this.openRuns,
+      this.remarks,
+      this.openRuns.map((other) => this.scale(other)),
+      Number(this.scrub.max),
+    );
     this.plots.showTime(time);
     if (this.stage) find("legend").replaceChildren(...legend(this.look, this.stage.scales));
     this.showPicked();
@@ -260,24 +307,27 @@ export class App {
 
   private showPicked(): void {
     const pane = this.picked && this.panes[this.picked.run];
-    for (const other of this.stage?.panes ?? []) other.mark(other === pane ? this.picked?.place : undefined);
+    for (const other of this.stage?.panes ?? [])
+      other.mark(other === pane ? this.picked?.place : undefined);
     this.panel.showPicked(pane?.run, this.picked?.place, pane?.file);
     this.stage?.redraw();
   }
 
-  // Takes a change of how things are looked at.
+  // Applies a change of view settings.
   restyle(): void {
-    this.stage?.dress(this.look);
+    this.stage?.applyLook(this.look);
     this.panel.show(this.openRuns);
     this.showPosition();
   }
 
-  get pickedThing(): string | undefined {
-    return this.picked && this.runs[this.picked.run]?.things[this.picked.place.thing]?.name;
+  get pickedObject(): string | undefined {
+    return this.picked && this.runs[this.picked.run]?.objects[this.picked.place.object]?.name;
   }
 
   isolate(name: string): void {
-    this.panel.isolate(name, [...new Set(this.openRuns.flatMap((run) => run.things.map((thing) => thing.name)))]);
+    this.panel.isolate(name, [
+      ...new Set(this.openRuns.flatMap((run) => run.objects.map((object) => object.name))),
+    ]);
   }
 
   unpick(): void {
@@ -289,7 +339,7 @@ export class App {
     if (this.position >= this.last) this.seek(0);
     this.isPlaying = true;
     this.progress = 0;
-    this.stage?.forgetTimes();
+    this.stage?.resetTimes();
     this.showPlaying();
   }
 
@@ -299,7 +349,9 @@ export class App {
   }
 
   private showPlaying(): void {
-    find("play").querySelector("path")!.setAttribute("d", this.isPlaying ? "M4 3h3v10H4zM9 3h3v10H9z" : "M4 2v12l9-6z");
+    find("play")
+      .querySelector("path")!
+      .setAttribute("d", this.isPlaying ? "M4 3h3v10H4zM9 3h3v10H9z" : "M4 2v12l9-6z");
   }
 
   toggle(): void {
@@ -318,9 +370,11 @@ export class App {
     const passed = Math.min(0.25, (now - this.lastTick) / 1000);
     this.lastTick = now;
     if (!this.isPlaying) return;
-    this.stage?.keepMoving();
-    // A frame that is not there yet is waited for, never left out.
-    const isShown = this.panes.every((pane, i) => !pane || pane.frame === this.frameOf(this.runs[i]!));
+    this.stage?.markMotion();
+    // Playback waits for a frame that is not loaded yet; it never skips one.
+    const isShown = this.panes.every(
+      (pane, i) => !pane || pane.frame === this.frameOf(this.runs[i]!),
+    );
     if (!isShown) return;
     this.progress += passed * this.rate * this.speed;
     this.fetchAhead();
@@ -336,46 +390,56 @@ export class App {
   }
 
   private isLoaded(position: number): boolean {
-    return this.openRuns.every((run) => run.loaded(run.nearestFrame(Math.round(position / this.scale(run)))) !== undefined);
+    return this.openRuns.every(
+      (run) => run.loaded(run.nearestFrame(Math.round(position / this.scale(run)))) !== undefined,
+    );
   }
 
   private fetchAhead(): void {
     for (const run of this.openRuns) {
-      for (let ahead = 1; ahead <= AHEAD && run.loadsUnderWay < MOST_LOADS; ahead++) {
+      for (
+        let ahead = 1;
+        ahead <= PREFETCHED_FRAMES && run.pendingLoads < MAX_CONCURRENT_LOADS;
+        ahead++
+      ) {
         const frame = run.nearestFrame(Math.round((this.position + ahead) / this.scale(run)));
-        // What cannot be read is complained of when it is shown.
+        // An unreadable frame is reported when it is shown.
         if (run.loaded(frame) === undefined) run.load(frame).catch(() => {});
       }
     }
   }
 
   private countPictures(): void {
-    if (!document.body.dataset["ready"]) document.body.dataset["ready"] = performance.now().toFixed(0);
+    if (!document.body.dataset["ready"])
+      document.body.dataset["ready"] = performance.now().toFixed(0);
     const { costs, intervals } = this.stage!.pictures;
     if (costs.length < 3) return;
-    const mean = (times: readonly number[]) => times.slice(-30).reduce((sum, time) => sum + time, 0) / Math.min(30, times.length);
+    const mean = (times: readonly number[]) =>
+      times.slice(-30).reduce((sum, time) => sum + time, 0) / Math.min(30, times.length);
     const share = this.stage!.share;
-    const less = share < 1 ? ` · ${brief(Math.round(1000 * share) / 10)} % of the rods while things move` : "";
-    const rate = intervals.length > 2 ? ` · ${Math.round(1000 / mean(intervals))} a second` : "";
-    find("counter").textContent = `${mean(costs).toFixed(1)} ms a picture${rate}${less}`;
+    const less =
+      share < 1 ? ` · ${brief(Math.round(1000 * share) / 10)} % of rods during motion` : "";
+    const rate = intervals.length > 2 ? ` · ${Math.round(1000 / mean(intervals))} per second` : "";
+    find("counter").textContent = `${mean(costs).toFixed(1)} ms per image${rate}${less}`;
   }
 
   async savePng(): Promise<void> {
     if (!this.stage) return;
     const link = make("a", { href: URL.createObjectURL(await this.stage.png()) });
-    link.download = `${this.openRuns[0]?.manifest.scene ?? "reefknot"}-${String(this.position).padStart(5, "0")}.png`;
+    const scene = this.openRuns[0]?.manifest.scene ?? "reefknot";
+    link.download = `${scene}-${String(this.position).padStart(5, "0")}.png`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
-  // The look as text, for another visit or `render --look`.
+  // The view settings as text, for an address or `render --look`.
   async copyLook(): Promise<void> {
     const text = writeLook({ ...this.look, camera: this.stage?.cameraNumbers });
     try {
       await navigator.clipboard.writeText(text);
-      this.say(`Copied, for \`reefknot render RUN --look\`:\n${text}`);
+      this.showMessage(`Copied for \`reefknot render RUN --look\`:\n${text}`);
     } catch {
-      this.say(`For \`reefknot render RUN --look\`:\n${text}`);
+      this.showMessage(`For \`reefknot render RUN --look\`:\n${text}`);
     }
     setTimeout(() => this.showState(), 6000);
   }
@@ -404,17 +468,21 @@ export class App {
     press("plots-button", () => this.togglePlots());
     this.scrub.addEventListener("input", () => {
       this.pause();
-      this.stage?.keepMoving();
+      this.stage?.markMotion();
       this.seek(Number(this.scrub.value));
     });
     const speed = find<HTMLSelectElement>("speed");
-    speed.append(...SPEEDS.map((value) => make("option", { value: String(value), selected: value === 1 }, `${value}×`)));
+    speed.append(
+      ...SPEEDS.map((value) =>
+        make("option", { value: String(value), selected: value === 1 }, `${value}×`),
+      ),
+    );
     speed.addEventListener("change", () => (this.speed = Number(speed.value)));
     addEventListener("resize", () => this.showPosition());
     this.listenToPicks();
   }
 
-  // A click that is not a drag picks what is under it.
+  // A click without a drag selects the vertex under the pointer.
   private listenToPicks(): void {
     const canvas = find<HTMLCanvasElement>("canvas");
     let from = [0, 0];
@@ -423,7 +491,13 @@ export class App {
       const isDrag = Math.hypot(event.clientX - from[0]!, event.clientY - from[1]!) > 4;
       const under = this.stage?.paneAt(event.clientX, event.clientY);
       if (isDrag || event.button !== 0 || !under || !this.stage) return;
-      const place = pick(under.pane, under.place, this.stage.camera, canvas.clientHeight, this.look.hidden);
+      const place = pick(
+        under.pane,
+        under.place,
+        this.stage.camera,
+        canvas.clientHeight,
+        this.look.hidden,
+      );
       this.picked = place && { run: under.pane.run.number, place };
       this.showPicked();
     });
@@ -434,17 +508,18 @@ function steps(count: number): string {
   return count === 1 ? "1 step" : `${count} steps`;
 }
 
-// A run's state in a few words.
+// State of a run as text.
 function stateOf(run: Run): string {
   const { state } = run.status;
   if (!run.isOpen) return state === "empty" ? "no frames yet" : state;
   const total = run.manifest.frames;
   const left = run.secondsLeft;
+  const remaining = left === undefined ? "" : `, ${duration(left)} left`;
   switch (state) {
     case "running":
-      return `running: frame ${run.lastFrame} of ${total}${left === undefined ? "" : `, ${duration(left)} left`}`;
+      return `running: frame ${run.lastFrame} of ${total}${remaining}`;
     case "stopped":
-      return `stopped at frame ${run.lastFrame} of ${total}; --resume goes on`;
+      return `stopped at frame ${run.lastFrame} of ${total}; --resume continues`;
     case "finished":
       return `finished: ${total} frames`;
     default:

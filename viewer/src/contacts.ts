@@ -1,5 +1,5 @@
-// Draws contacts: where they are, by state; their normals; their forces as arrows. All of it shows through surfaces,
-// since contacts lie between them.
+// Draws contacts: points coloured by state, normals, and forces as arrows. They are drawn over
+// surfaces, since contacts lie between them.
 
 import {
   BufferAttribute,
@@ -23,8 +23,8 @@ import { mergeGeometries } from "three/addons/utils/BufferGeometryUtils.js";
 import { STATES } from "./colour";
 import type { TensorFile } from "./safetensors";
 
-// More arrows than this are a thicket: the strongest are drawn.
-const MOST_ARROWS = 20_000;
+// Maximum number of arrows; of more, the largest forces are drawn.
+const MAX_ARROWS = 20_000;
 const UP = new Vector3(0, 0, 1);
 
 export interface ContactLook {
@@ -35,16 +35,27 @@ export interface ContactLook {
 
 export class Contacts {
   readonly group = new Group();
-  private readonly points = new Points(new BufferGeometry(), material(PointsMaterial, { size: 6, sizeAttenuation: false, vertexColors: true }));
-  private readonly normals = new LineSegments(new BufferGeometry(), material(LineBasicMaterial, { vertexColors: true }));
+  private readonly points = new Points(
+    new BufferGeometry(),
+    material(PointsMaterial, { size: 6, sizeAttenuation: false, vertexColors: true }),
+  );
+  private readonly normals = new LineSegments(
+    new BufferGeometry(),
+    material(LineBasicMaterial, { vertexColors: true }),
+  );
   private arrows: InstancedMesh;
   private readonly arrow = arrowShape();
 
   constructor() {
     this.arrows = this.makeArrows(0);
     this.points.material.onBeforeCompile = (shader) => {
-      const round = "if (distance(gl_PointCoord, vec2(0.5)) > 0.5) discard;\n\t#include <clipping_planes_fragment>";
-      shader.fragmentShader = shader.fragmentShader.replace("#include <clipping_planes_fragment>", round);
+      const round =
+        "if (distance(gl_PointCoord, vec2(0.5)) > 0.5) discard;\n" +
+        "\t#include <clipping_planes_fragment>";
+      shader.fragmentShader = shader.fragmentShader.replace(
+        "#include <clipping_planes_fragment>",
+        round,
+      );
     };
     this.points.renderOrder = 3;
     this.normals.renderOrder = 2;
@@ -52,8 +63,14 @@ export class Contacts {
     this.group.add(this.points, this.normals);
   }
 
-  // `length` is that of a normal (m), `scale` that of an arrow by its force (m/N).
-  show(frame: TensorFile, isVisible: (object: number) => boolean, look: ContactLook, length: number, scale: number): void {
+  // `length` is the length of normals (m), `scale` that of arrows per force (m/N).
+  show(
+    frame: TensorFile,
+    isVisible: (object: number) => boolean,
+    look: ContactLook,
+    length: number,
+    scale: number,
+  ): void {
     const isShown = look.points || look.normals || look.forces;
     const chosen = isShown ? choose(frame, isVisible) : [];
     this.points.visible = look.points;
@@ -90,18 +107,34 @@ export class Contacts {
   }
 
   private showForces(frame: TensorFile, chosen: number[], scale: number): void {
-    const [places, forces, states] = [frame.floats("contact/point")!, frame.floats("contact/force")!, frame.get("contact/state")!.data];
-    const size = (contact: number) => Math.hypot(forces[3 * contact]!, forces[3 * contact + 1]!, forces[3 * contact + 2]!);
+    const [places, forces, states] = [
+      frame.floats("contact/point")!,
+      frame.floats("contact/force")!,
+      frame.get("contact/state")!.data,
+    ];
+    const size = (contact: number) =>
+      Math.hypot(forces[3 * contact]!, forces[3 * contact + 1]!, forces[3 * contact + 2]!);
     let strong = chosen.filter((contact) => size(contact) > 0);
-    if (strong.length > MOST_ARROWS) strong = strong.sort((a, b) => size(b) - size(a)).slice(0, MOST_ARROWS);
-    if (this.arrows.instanceMatrix.count < strong.length) this.arrows = this.makeArrows(Math.ceil(1.5 * strong.length));
-    const [matrix, place, turn, stretch] = [new Matrix4(), new Vector3(), new Quaternion(), new Vector3()];
+    if (strong.length > MAX_ARROWS)
+      strong = strong.sort((a, b) => size(b) - size(a)).slice(0, MAX_ARROWS);
+    if (this.arrows.instanceMatrix.count < strong.length)
+      this.arrows = this.makeArrows(Math.ceil(1.5 * strong.length));
+    const [matrix, place, turn, stretch] = [
+      new Matrix4(),
+      new Vector3(),
+      new Quaternion(),
+      new Vector3(),
+    ];
     const colour = new Color();
     strong.forEach((contact, i) => {
       const force = new Vector3().fromArray(forces, 3 * contact);
       const length = force.length() * scale;
       turn.setFromUnitVectors(UP, force.normalize());
-      matrix.compose(place.fromArray(places, 3 * contact), turn, stretch.set(length, length, length));
+      matrix.compose(
+        place.fromArray(places, 3 * contact),
+        turn,
+        stretch.set(length, length, length),
+      );
       this.arrows.setMatrixAt(i, matrix);
       this.arrows.setColorAt(i, colour.fromArray(linear(states[contact]!)));
     });
@@ -127,22 +160,25 @@ export class Contacts {
   }
 }
 
-// Contacts of which an object is shown.
+// Contacts with at least one visible object.
 function choose(frame: TensorFile, isVisible: (object: number) => boolean): number[] {
   const objects = frame.integers("contact/objects");
   const chosen: number[] = [];
   for (let contact = 0; objects && 2 * contact < objects.length; contact++) {
-    if (isVisible(objects[2 * contact]!) || isVisible(objects[2 * contact + 1]!)) chosen.push(contact);
+    if (isVisible(objects[2 * contact]!) || isVisible(objects[2 * contact + 1]!))
+      chosen.push(contact);
   }
   return chosen;
 }
 
-// A force that one contact in ten exceeds in a frame (N): what arrows are measured by, since a few are far stronger.
+// 90th percentile of the contact forces of a frame (N), for the scale of arrows: a few forces are
+// far larger.
 export function typicalForce(frame: TensorFile): number {
   const forces = frame.floats("contact/force");
   if (!forces || forces.length === 0) return 0;
   const sizes = new Float32Array(forces.length / 3);
-  for (let i = 0; i < sizes.length; i++) sizes[i] = Math.hypot(forces[3 * i]!, forces[3 * i + 1]!, forces[3 * i + 2]!);
+  for (let i = 0; i < sizes.length; i++)
+    sizes[i] = Math.hypot(forces[3 * i]!, forces[3 * i + 1]!, forces[3 * i + 2]!);
   const strong = sizes.filter((size) => size > 0).sort();
   return strong[Math.floor(0.9 * strong.length)] ?? 0;
 }
@@ -153,7 +189,13 @@ function linear(state: number): number[] {
 }
 
 function material<M, P>(Kind: new (parameters: P) => M, parameters: object): M {
-  return new Kind({ ...parameters, depthTest: false, depthWrite: false, transparent: true, toneMapped: false } as P);
+  return new Kind({
+    ...parameters,
+    depthTest: false,
+    depthWrite: false,
+    transparent: true,
+    toneMapped: false,
+  } as P);
 }
 
 function replace(geometry: BufferGeometry, positions: Float32Array, colours: Float32Array): void {
@@ -164,7 +206,9 @@ function replace(geometry: BufferGeometry, positions: Float32Array, colours: Flo
 
 // An arrow of length 1 along z.
 function arrowShape(): BufferGeometry {
-  const shaft = new CylinderGeometry(0.012, 0.012, 0.78, 6).rotateX(Math.PI / 2).translate(0, 0, 0.39);
+  const shaft = new CylinderGeometry(0.012, 0.012, 0.78, 6)
+    .rotateX(Math.PI / 2)
+    .translate(0, 0, 0.39);
   const head = new ConeGeometry(0.042, 0.22, 8).rotateX(Math.PI / 2).translate(0, 0, 0.89);
   return mergeGeometries([shaft, head]);
 }

@@ -1,4 +1,4 @@
-// Short ways to make and find parts of the page, and to write numbers.
+// Helpers that create and find elements of the page, and format numbers.
 
 type Child = Node | string;
 
@@ -14,21 +14,22 @@ export function make<K extends keyof HTMLElementTagNameMap>(
 
 export function find<T extends HTMLElement = HTMLElement>(id: string): T {
   const element = document.getElementById(id);
-  if (!element) throw new Error(`the page has no ${id}`);
+  if (!element) throw new Error(`the page has no element "${id}"`);
   return element as T;
 }
 
-// A number as a person reads it, to three digits.
+// A number with three or four significant digits.
 export function brief(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e5 || size < 1e-3) return Number(value.toPrecision(3)).toExponential().replace("e+", "e");
+  if (size >= 1e5 || size < 1e-3)
+    return Number(value.toPrecision(3)).toExponential().replace("e+", "e");
   if (Number.isInteger(value)) return String(value);
   return String(Number(value.toPrecision(4)));
 }
 
-// Seconds as a person reads them.
+// A duration as text.
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);
   const minutes = Math.round(seconds / 60);

@@ -1,4 +1,4 @@
-// The keyboard.
+// Keyboard shortcuts.
 
 import { find, make } from "./elements";
 import type { App } from "./app";
@@ -6,19 +6,22 @@ import { COLOURINGS, type Colouring } from "./colour";
 
 const KEYS: [string, string][] = [
   ["space", "play or pause"],
-  ["← →", "one frame back or on; ten with shift"],
+  ["← →", "previous or next frame; ten with shift"],
   ["Home End", "first or last frame"],
   ["[ ]", "slower or faster"],
-  ["1 2 3 4", "colour by object, speed, strain, stick or slip"],
-  ["C N R", "contacts, their normals, their forces"],
-  ["W G L", "wireframe, ground, shadows"],
-  ["F", "the whole scene in the picture"],
-  ["H I A", "hide the picked object, show it alone, show all"],
-  ["V", "the next violated certificate"],
-  ["P", "plots"],
+  ["1 2 3 4", "colour by object, speed, strain, or stick and slip"],
+  ["C N R", "contacts, their normals, their forces on or off"],
+  ["W G L", "wireframe, ground, shadows on or off"],
+  ["F", "fit the whole scene"],
+  ["H I A", "hide the selected object, show it alone, show all"],
+  ["V", "go to the next violated certificate"],
+  ["P", "show or hide plots"],
   ["S", "save a PNG"],
-  ["Esc", "let go of the picked vertex"],
-  ["mouse", "drag to turn, right button to shift, wheel to zoom, click to pick a vertex"],
+  ["Esc", "deselect the vertex"],
+  [
+    "mouse",
+    "drag to rotate, drag with the right button to pan, wheel to zoom, click to select a vertex",
+  ],
 ];
 
 export function showHelp(): void {
@@ -52,10 +55,11 @@ export function listenToKeys(app: App): void {
 
 function actionOf(app: App, event: KeyboardEvent): (() => void) | undefined {
   const { look } = app;
-  const flip = (name: "contacts" | "normals" | "forces" | "wireframe" | "grid" | "shadows") => () => {
-    look[name] = !look[name];
-    app.restyle();
-  };
+  const flip =
+    (name: "contacts" | "normals" | "forces" | "wireframe" | "grid" | "shadows") => () => {
+      look[name] = !look[name];
+      app.restyle();
+    };
   const many = event.shiftKey ? 10 : 1;
   const actions: Record<string, () => void> = {
     " ": () => app.toggle(),
@@ -71,9 +75,9 @@ function actionOf(app: App, event: KeyboardEvent): (() => void) | undefined {
     w: flip("wireframe"),
     g: flip("grid"),
     l: flip("shadows"),
-    f: () => app.stage?.frameScene(undefined, true),
+    f: () => app.stage?.fitView(undefined, true),
     h: () => hide(app),
-    i: () => app.pickedThing && app.isolate(app.pickedThing),
+    i: () => app.pickedObject && app.isolate(app.pickedObject),
     a: () => showAll(app),
     v: () => app.jump(true),
     p: () => app.togglePlots(),
@@ -92,8 +96,8 @@ function colourBy(app: App, colouring: Colouring): void {
 }
 
 function hide(app: App): void {
-  if (!app.pickedThing) return;
-  app.look.hidden.add(app.pickedThing);
+  if (!app.pickedObject) return;
+  app.look.hidden.add(app.pickedObject);
   app.unpick();
   app.restyle();
 }

@@ -1,21 +1,21 @@
-// How a run is looked at, as it stands in the address of the page and in `render --look`.
+// View settings (a look), as text in the address of the page and in `--look`.
 
 import { COLOURINGS, type Colouring } from "./colour";
 
 export interface Look {
   colour: Colouring;
-  // The value at the end of the colour map; 0: the largest that was seen.
+  // Value at the end of the colour map; 0: the largest so far.
   range: number;
   contacts: boolean;
   normals: boolean;
   forces: boolean;
-  // Length of arrows, 1 as usual.
+  // Scale of arrows, 1 by default.
   arrows: number;
   wireframe: boolean;
   grid: boolean;
   shadows: boolean;
   hidden: Set<string>;
-  // Where the eye is and what it looks at (m); none: the whole scene.
+  // Position and target of the camera (m); undefined: fit the whole scene.
   camera: number[] | undefined;
 }
 
@@ -45,9 +45,20 @@ export function readLook(text: string): Look {
   };
 }
 
-// Words of a look that mean nothing.
-export function unknownWords(text: string): string[] {
-  const known = ["colour", "color", "range", "arrows", "grid", "shadows", "hide", "camera", "frame", ...SWITCHES];
+// Unknown keys of a look, and an unknown colouring.
+export function unknownKeys(text: string): string[] {
+  const known = [
+    "colour",
+    "color",
+    "range",
+    "arrows",
+    "grid",
+    "shadows",
+    "hide",
+    "camera",
+    "frame",
+    ...SWITCHES,
+  ];
   const values = new URLSearchParams(text);
   const words = [...values.keys()].filter((name) => !known.includes(name));
   const colour = values.get("colour") ?? values.get("color");
@@ -63,7 +74,9 @@ export function writeLook(look: Look): string {
   if (look.arrows !== 1) values.push(`arrows=${look.arrows}`);
   if (!look.grid) values.push("grid=0");
   if (!look.shadows) values.push("shadows=0");
-  if (look.hidden.size > 0) values.push(`hide=${[...look.hidden].map(encodeURIComponent).join(",")}`);
-  if (look.camera) values.push(`camera=${look.camera.map((x) => Number(x.toPrecision(5))).join(",")}`);
+  if (look.hidden.size > 0)
+    values.push(`hide=${[...look.hidden].map(encodeURIComponent).join(",")}`);
+  if (look.camera)
+    values.push(`camera=${look.camera.map((x) => Number(x.toPrecision(5))).join(",")}`);
   return values.join("&");
 }

@@ -1,15 +1,18 @@
 import { App } from "./app";
 import { find, make } from "./elements";
-import { doJob } from "./job";
+import { renderJob } from "./job";
 import { openSource } from "./source";
-import { abilityToDraw } from "./stage";
+import { renderingSupport } from "./stage";
 import "./style.css";
 
-// An error that nobody expected is shown, not left to the console.
-function complain(error: unknown): void {
+// Shows unexpected errors on the page, not only in the console.
+function showError(error: unknown): void {
   const message = find("message");
   message.hidden = false;
-  message.replaceChildren(make("b", {}, "Something went wrong. "), error instanceof Error ? error.message : String(error));
+  message.replaceChildren(
+    make("b", {}, "Error: "),
+    error instanceof Error ? error.message : String(error),
+  );
 }
 
 async function start(): Promise<void> {
@@ -17,14 +20,14 @@ async function start(): Promise<void> {
   const index = await source.index();
   const token = new URLSearchParams(location.search).get("job");
   if (token && index.job) {
-    await doJob(source, index, token);
+    await renderJob(source, index, token);
     return;
   }
-  const app = new App(source, index, abilityToDraw());
-  // For whoever measures or scripts the page.
+  const app = new App(source, index, renderingSupport());
+  // For benchmarks and tests.
   Object.assign(window, { reefknot: app });
   await app.start();
 }
 
-addEventListener("unhandledrejection", (event) => complain(event.reason));
-start().catch(complain);
+addEventListener("unhandledrejection", (event) => showError(event.reason));
+start().catch(showError);

@@ -1,6 +1,14 @@
-// The panel beside the picture: objects, colours, contacts, and the vertex that was picked.
+// The panel next to the image: colours, contacts, objects, and the selected vertex.
 
-import { COLOURINGS, STATES, STATE_NAMES, colourOfThing, css, mapOf, type Colouring } from "./colour";
+import {
+  COLOURINGS,
+  STATES,
+  STATE_NAMES,
+  colourOfObject,
+  css,
+  mapOf,
+  type Colouring,
+} from "./colour";
 import { brief, make } from "./elements";
 import type { Look } from "./look";
 import type { Scales } from "./pane";
@@ -8,11 +16,17 @@ import type { Picked } from "./pick";
 import type { Run } from "./run";
 import type { TensorFile } from "./safetensors";
 
-const NUMBERS = 6;
+const DIGITS = 6;
 
 export class Panel {
   private readonly picked = make("div");
-  private readonly range = make("input", { type: "number", min: "0", step: "any", placeholder: "auto", title: "The value at the end of the colours; empty: the largest seen" });
+  private readonly range = make("input", {
+    type: "number",
+    min: "0",
+    step: "any",
+    placeholder: "auto",
+    title: "Value at the end of the colour scale; empty: the largest so far",
+  });
 
   constructor(
     private readonly place: HTMLElement,
@@ -30,13 +44,25 @@ export class Panel {
     this.range.value = look.range > 0 ? String(look.range) : "";
     this.place.replaceChildren(
       make("h2", {}, "Colour"),
-      this.buttons(Object.entries(COLOURINGS).map(([name, label], i) => ({
-        label,
-        title: `Colour by ${label} (${i + 1})`,
-        isOn: look.colour === name,
-        press: () => (look.colour = name as Colouring),
-      }))),
-      ...(look.colour === "speed" || look.colour === "strain" ? [make("div", { className: "row" }, "up to", this.range, look.colour === "speed" ? "m/s" : "")] : []),
+      this.buttons(
+        Object.entries(COLOURINGS).map(([name, label], i) => ({
+          label,
+          title: `Colour by ${label} (${i + 1})`,
+          isOn: look.colour === name,
+          press: () => (look.colour = name as Colouring),
+        })),
+      ),
+      ...(look.colour === "speed" || look.colour === "strain"
+        ? [
+            make(
+              "div",
+              { className: "row" },
+              "up to",
+              this.range,
+              look.colour === "speed" ? "m/s" : "",
+            ),
+          ]
+        : []),
       make("h2", {}, "Show"),
       this.buttons([
         this.toggle("contacts", "contacts", "C"),
@@ -53,9 +79,18 @@ export class Panel {
     );
   }
 
-  private toggle(name: "contacts" | "normals" | "forces" | "wireframe" | "grid" | "shadows", label: string, key: string): Button {
+  private toggle(
+    name: "contacts" | "normals" | "forces" | "wireframe" | "grid" | "shadows",
+    label: string,
+    key: string,
+  ): Button {
     const { look } = this;
-    return { label, title: `${label} (${key})`, isOn: look[name], press: () => (look[name] = !look[name]) };
+    return {
+      label,
+      title: `${label} (${key})`,
+      isOn: look[name],
+      press: () => (look[name] = !look[name]),
+    };
   }
 
   private buttons(buttons: Button[]): HTMLElement {
@@ -74,10 +109,10 @@ export class Panel {
 
   private objects(runs: Run[]): HTMLElement[] {
     const { look } = this;
-    const things = runs.flatMap((run) => run.things.map((thing) => ({ thing, run })));
-    const names = [...new Set(things.map(({ thing }) => thing.name))];
+    const objects = runs.flatMap((run) => run.objects.map((object) => ({ object, run })));
+    const names = [...new Set(objects.map(({ object }) => object.name))];
     const rows = names.map((name) => {
-      const { thing, run } = things.find((other) => other.thing.name === name)!;
+      const { object, run } = objects.find((other) => other.object.name === name)!;
       const box = make("input", { type: "checkbox", checked: !look.hidden.has(name) });
       box.addEventListener("change", () => {
         if (box.checked) look.hidden.delete(name);
@@ -85,16 +120,23 @@ export class Panel {
         this.changed();
       });
       const swatch = make("span", { className: "swatch" });
-      swatch.style.background = css(colourOfThing(thing, run.things));
-      const only = make("button", { title: `Show ${name} alone, or everything again` }, "only");
+      swatch.style.background = css(colourOfObject(object, run.objects));
+      const only = make("button", { title: `Show only ${name}, or all objects again` }, "only");
       only.addEventListener("click", () => this.isolate(name, names));
-      const label = make("label", {}, box, swatch, make("span", { className: "name" }, name), make("span", { className: "kind" }, thing.kind));
+      const label = make(
+        "label",
+        {},
+        box,
+        swatch,
+        make("span", { className: "name" }, name),
+        make("span", { className: "kind" }, object.kind),
+      );
       return make("div", { className: "row" }, label, only);
     });
     return rows;
   }
 
-  // Hides all others; if they are hidden already, shows them again.
+  // Hides all other objects; if they are hidden already, shows them again.
   isolate(name: string, names: string[]): void {
     const { hidden } = this.look;
     const others = names.filter((other) => other !== name);
@@ -104,15 +146,16 @@ export class Panel {
     this.changed();
   }
 
-  // What is known of a vertex in a frame.
+  // Shows the values of the selected vertex in a frame.
   showPicked(run: Run | undefined, picked: Picked | undefined, file: TensorFile | undefined): void {
     if (!run || !picked || !file) {
-      this.picked.replaceChildren(make("p", {}, "Click on something to see its numbers."));
+      this.picked.replaceChildren(make("p", {}, "Click on an object to inspect a vertex."));
       return;
     }
     const rows = describe(run, picked, file);
     const table = make("table", { id: "picked" });
-    for (const [name, value] of rows) table.append(make("tr", {}, make("td", {}, name), make("td", {}, value)));
+    for (const [name, value] of rows)
+      table.append(make("tr", {}, make("td", {}, name), make("td", {}, value)));
     this.picked.replaceChildren(table);
   }
 }
@@ -124,12 +167,18 @@ interface Button {
   press: () => void;
 }
 
-function describe(run: Run, { thing: index, vertex }: Picked, file: TensorFile): [string, string][] {
-  const thing = run.things[index]!;
-  const three = (values: ArrayLike<number>) => Array.from(values, (x) => Number(x.toPrecision(NUMBERS))).join(", ");
-  const of = (name: string) => file.floats(`${thing.name}/${name}`)?.subarray(3 * vertex, 3 * vertex + 3);
+function describe(
+  run: Run,
+  { object: index, vertex }: Picked,
+  file: TensorFile,
+): [string, string][] {
+  const object = run.objects[index]!;
+  const three = (values: ArrayLike<number>) =>
+    Array.from(values, (x) => Number(x.toPrecision(DIGITS))).join(", ");
+  const of = (name: string) =>
+    file.floats(`${object.name}/${name}`)?.subarray(3 * vertex, 3 * vertex + 3);
   const rows: [string, string][] = [
-    ["object", `${thing.name} (${thing.kind})`],
+    ["object", `${object.name} (${object.kind})`],
     ["index", String(vertex)],
   ];
   const place = of("points");
@@ -147,16 +196,26 @@ function describe(run: Run, { thing: index, vertex }: Picked, file: TensorFile):
 function pinForce(file: TensorFile, object: number, vertex: number): Float32Array | undefined {
   const [vertices, forces] = [file.integers("pin/vertices"), file.floats("pin/force")];
   for (let i = 0; vertices && forces && 2 * i < vertices.length; i++) {
-    if (vertices[2 * i] === object && vertices[2 * i + 1] === vertex) return forces.subarray(3 * i, 3 * i + 3);
+    if (vertices[2 * i] === object && vertices[2 * i + 1] === vertex)
+      return forces.subarray(3 * i, 3 * i + 3);
   }
   return undefined;
 }
 
-// The contacts that are nearest to this vertex of all its object: their sum, and each by itself.
-function contactForces(file: TensorFile, object: number, vertex: number, three: (values: ArrayLike<number>) => string): [string, string][] {
-  const [objects, vertices, forces] = [file.integers("contact/objects"), file.integers("contact/vertices"), file.floats("contact/force")];
+// Contacts in which this vertex has the largest weight of its object: total force, and each force.
+function contactForces(
+  file: TensorFile,
+  object: number,
+  vertex: number,
+  three: (values: ArrayLike<number>) => string,
+): [string, string][] {
+  const [objects, vertices, forces] = [
+    file.integers("contact/objects"),
+    file.integers("contact/vertices"),
+    file.floats("contact/force"),
+  ];
   if (!objects || !forces) return [];
-  if (!vertices) return [["contacts", "this run does not say at which vertices"]];
+  if (!vertices) return [["contacts", "not available: the frame has no contact/vertices"]];
   const states = file.get("contact/state")?.data ?? [];
   const sum = [0, 0, 0];
   const rows: [string, string][] = [];
@@ -168,11 +227,14 @@ function contactForces(file: TensorFile, object: number, vertex: number, three: 
     force.forEach((value, k) => (sum[k]! += value));
     rows.push([STATE_NAMES[states[contact]!] ?? "contact", `${three(force)} N`]);
   }
-  const total: [string, string] = ["contact force", rows.length > 0 ? `${three(sum)} N (${brief(Math.hypot(...sum))} N)` : "none"];
+  const total: [string, string] = [
+    "contact force",
+    rows.length > 0 ? `${three(sum)} N (${brief(Math.hypot(...sum))} N)` : "none",
+  ];
   return [total, ...(rows.length > 1 ? rows.slice(0, 12) : rows)];
 }
 
-// The key to colours and arrows.
+// Legend of colours and arrows.
 export function legend(look: Look, { range, arrows }: Scales): Node[] {
   const parts: Node[] = [];
   if (look.colour === "speed" || look.colour === "strain") {
@@ -186,17 +248,32 @@ export function legend(look: Look, { range, arrows }: Scales): Node[] {
     const isStrain = look.colour === "strain";
     const percent = (value: number) => `${brief(100 * value)} %`;
     const ends = isStrain ? [percent(-range), "0", percent(range)] : ["0", `${brief(range)} m/s`];
-    parts.push(make("div", {}, isStrain ? "strain against rest" : "speed", bar, make("div", { className: "ends" }, ...ends.map((end) => make("span", {}, end)))));
+    parts.push(
+      make(
+        "div",
+        {},
+        isStrain ? "strain relative to rest" : "speed",
+        bar,
+        make("div", { className: "ends" }, ...ends.map((end) => make("span", {}, end))),
+      ),
+    );
   }
   if (look.colour === "stick" || look.contacts || look.forces) {
     const key = make("div", { className: "ends" });
     STATE_NAMES.forEach((name, i) => {
       const swatch = make("span", { className: "swatch" });
-      Object.assign(swatch.style, { background: css(STATES[i]!), display: "inline-block", marginRight: "4px" });
+      Object.assign(swatch.style, {
+        background: css(STATES[i]!),
+        display: "inline-block",
+        marginRight: "4px",
+      });
       key.append(make("span", {}, swatch, name));
     });
     parts.push(key);
   }
-  if (look.forces && arrows > 0) parts.push(make("div", {}, `arrows: 1 cm for ${brief(Number((0.01 / arrows).toPrecision(3)))} N`));
+  if (look.forces && arrows > 0)
+    parts.push(
+      make("div", {}, `arrows: 1 cm per ${brief(Number((0.01 / arrows).toPrecision(3)))} N`),
+    );
   return parts;
 }

@@ -1,30 +1,39 @@
-// The vertex under the pointer: of the first surface or rod that a ray from the eye meets.
+// Selects the vertex under the pointer: on the first surface or rod that a ray from the camera
+// hits.
 
 import { Raycaster, Vector2, Vector3, type PerspectiveCamera } from "three";
 import type { Pane } from "./pane";
-import type { Thing } from "./run";
+import type { SceneObject } from "./run";
 
 export interface Picked {
-  thing: number;
+  object: number;
   vertex: number;
 }
 
-// Rods are thin: a ray may miss them by so many pixels.
-const REACH = 5;
+// Rods are thin: distance within which a ray hits them (pixels).
+const PICK_RADIUS = 5;
 
-export function pick(pane: Pane, [x, y]: [number, number], camera: PerspectiveCamera, height: number, hidden: Set<string>): Picked | undefined {
+export function pick(
+  pane: Pane,
+  [x, y]: [number, number],
+  camera: PerspectiveCamera,
+  height: number,
+  hidden: Set<string>,
+): Picked | undefined {
   const caster = new Raycaster();
   caster.setFromCamera(new Vector2(x, y), camera);
   const { origin, direction } = caster.ray;
   const pixel = (2 * Math.tan((camera.fov * Math.PI) / 360)) / height;
   let best: (Picked & { away: number }) | undefined;
-  for (const thing of pane.run.things) {
-    const points = pane.file?.floats(`${thing.name}/points`);
-    if (!points || hidden.has(thing.name)) continue;
-    const hit = thing.edges ? rodUnder(thing, points, origin, direction, REACH * pixel) : surfaceUnder(thing, points, origin, direction);
-    if (hit && (!best || hit.away < best.away)) best = { thing: thing.index, ...hit };
+  for (const object of pane.run.objects) {
+    const points = pane.file?.floats(`${object.name}/points`);
+    if (!points || hidden.has(object.name)) continue;
+    const hit = object.edges
+      ? rodUnder(object, points, origin, direction, PICK_RADIUS * pixel)
+      : surfaceUnder(object, points, origin, direction);
+    if (hit && (!best || hit.away < best.away)) best = { object: object.index, ...hit };
   }
-  return best && { thing: best.thing, vertex: best.vertex };
+  return best && { object: best.object, vertex: best.vertex };
 }
 
 interface Hit {
@@ -32,11 +41,25 @@ interface Hit {
   away: number;
 }
 
-// Möller and Trumbore, over all triangles.
-function surfaceUnder(thing: Thing, points: Float32Array, origin: Vector3, direction: Vector3): Hit | undefined {
-  const [a, b, c, u, v, from, p, q] = Array.from({ length: 8 }, () => new Vector3()) as [Vector3, Vector3, Vector3, Vector3, Vector3, Vector3, Vector3, Vector3];
+// Nearest intersection with a triangle (Möller and Trumbore 1997).
+function surfaceUnder(
+  object: SceneObject,
+  points: Float32Array,
+  origin: Vector3,
+  direction: Vector3,
+): Hit | undefined {
+  const [a, b, c, u, v, from, p, q] = Array.from({ length: 8 }, () => new Vector3()) as [
+    Vector3,
+    Vector3,
+    Vector3,
+    Vector3,
+    Vector3,
+    Vector3,
+    Vector3,
+    Vector3,
+  ];
   let best: Hit | undefined;
-  const triangles = thing.triangles ?? new Int32Array();
+  const triangles = object.triangles ?? new Int32Array();
   for (let t = 0; t < triangles.length; t += 3) {
     const corners = [triangles[t]!, triangles[t + 1]!, triangles[t + 2]!];
     a.fromArray(points, 3 * corners[0]!);
@@ -56,17 +79,23 @@ function surfaceUnder(thing: Thing, points: Float32Array, origin: Vector3, direc
   return best;
 }
 
-// The first edge whose middle line passes the ray within its radius or the reach.
-function rodUnder(thing: Thing, points: Float32Array, origin: Vector3, direction: Vector3, reach: number): Hit | undefined {
+// First edge whose centre line is within its radius, or within reach, of the ray.
+function rodUnder(
+  object: SceneObject,
+  points: Float32Array,
+  origin: Vector3,
+  direction: Vector3,
+  reach: number,
+): Hit | undefined {
   const [a, along, from] = [new Vector3(), new Vector3(), new Vector3()];
-  const radius = Math.max(...thing.radius);
-  const edges = thing.edges!;
+  const radius = Math.max(...object.radius);
+  const edges = object.edges!;
   let best: Hit | undefined;
   for (let e = 0; e < edges.length; e += 2) {
     a.fromArray(points, 3 * edges[e]!);
     along.fromArray(points, 3 * edges[e + 1]!).sub(a);
     from.subVectors(a, origin);
-    // Of the edge and of the ray the places that come nearest to each other.
+    // Closest points of the edge and the ray.
     const [dd, dt, df] = [along.dot(along), along.dot(direction), along.dot(from)];
     const tf = direction.dot(from);
     const determinant = dd - dt * dt;
@@ -75,7 +104,8 @@ function rodUnder(thing: Thing, points: Float32Array, origin: Vector3, direction
     const away = from.dot(direction);
     if (away <= 0 || (best && away >= best.away)) continue;
     const miss = from.addScaledVector(direction, -away).length();
-    if (miss < Math.max(radius, reach * away)) best = { vertex: edges[part < 0.5 ? e : e + 1]!, away };
+    if (miss < Math.max(radius, reach * away))
+      best = { vertex: edges[part < 0.5 ? e : e + 1]!, away };
   }
   return best;
 }

@@ -1,6 +1,7 @@
-// Draws rods: as tubes, or as strips that face the eye where tubes would be a pixel thin. The points of all rods are one
-// texture, and what is drawn are instances of one mesh of many segments that looks its points up there. So a frame
-// sends each point once, and neighbouring segments of a strip share their corners.
+// Draws rods as tubes, or as strips that face the camera if tubes would be about a pixel thick. The
+// points of all rods are in one texture, from which the vertex shader of an instanced mesh reads
+// them. So a frame uploads each point once, and neighbouring segments of a strip share their
+// corners.
 
 import {
   BufferAttribute,
@@ -15,16 +16,16 @@ import {
   Vector2,
   Vector3,
 } from "three";
-import type { Thing } from "./run";
+import type { SceneObject } from "./run";
 import { tinted } from "./surface";
 
-const SIDES = 12;
-// Places in a row of the textures, and in an instance of a strip and of a tube.
-const ROW = 2048;
+const TUBE_SIDES = 12;
+// Texels per row of the textures, and points per instance of a strip and of a tube.
+const TEXTURE_WIDTH = 2048;
 const STRIP_BLOCK = 2048;
 const TUBE_BLOCK = 128;
-// Tubes are drawn where they are this wide on the screen at the nearest place, in pixels across the radius.
-const TUBE_PIXELS = 1.6;
+// Rods are drawn as tubes above this radius at the closest point (pixels).
+const MIN_TUBE_PIXELS = 1.6;
 
 const VERTEX = /* glsl */ `
 attribute float rodPlace;
@@ -34,7 +35,7 @@ uniform highp sampler2D rodDirectors;
 uniform vec2 rodRadius;
 uniform vec3 rodEye;
 uniform vec3 rodLight;
-// The width of a pixel at distance 1, and what the radius is multiplied by.
+// Width of a pixel at distance 1, and factor of the radius.
 uniform float rodPixel;
 uniform float rodWiden;
 vec3 rodNormal;
@@ -43,7 +44,7 @@ vec3 unit(vec3 v, vec3 otherwise) {
   float l = length(v);
   return l > 1e-12 ? v / l : otherwise;
 }
-ivec2 texel(int place) { return ivec2(place % ${ROW}, place / ${ROW}); }
+ivec2 texel(int place) { return ivec2(place % ${TEXTURE_WIDTH}, place / ${TEXTURE_WIDTH}); }
 vec4 rodAt(int place) { return texelFetch(rodPoints, texel(place), 0); }
 #ifdef ROD_TUBE
 vec3 rodPoint() {
@@ -54,8 +55,10 @@ vec3 rodPoint() {
   vec3 t = unit(end - begin.xyz, vec3(0.0, 0.0, 1.0));
   bool isEnd = position.z > 0.5;
   vec3 here = isEnd ? end : begin.xyz;
-  // Neighbouring edges meet in the plane between them.
-  vec3 other = isEnd ? unit(rodAt(place + 2).xyz - end, t) : unit(begin.xyz - rodAt(place - 1).xyz, t);
+  // Neighbouring edges meet in their bisecting plane.
+  vec3 next = rodAt(place + 2).xyz - end;
+  vec3 previous = begin.xyz - rodAt(place - 1).xyz;
+  vec3 other = unit(isEnd ? next : previous, t);
   vec3 between = unit(t + other, t);
 #ifdef ROD_FLAT
   vec3 u = texelFetch(rodDirectors, texel(place), 0).xyz;
@@ -68,7 +71,7 @@ vec3 rodPoint() {
   vec3 outwards = u * position.x / rodRadius.x + w * position.y / rodRadius.y;
   vec3 meeting = here + across - t * (dot(across, between) / max(dot(t, between), 0.35));
   if (position.z < -0.5 || position.z > 1.5) {
-    // The ends of a rod are round, as they are for contact; within a rod a flat wall closes what corners leave open.
+    // The ends of a rod are round, as in contact. Within a rod, a flat cap closes gaps at corners.
     vec3 beyond = isEnd ? rodAt(place + 2).xyz : rodAt(place - 1).xyz;
     vec3 away = isEnd ? t : -t;
     float radius = 0.5 * (rodRadius.x + rodRadius.y);
@@ -76,7 +79,7 @@ vec3 rodPoint() {
     rodNormal = unit(outwards + away * rise / radius, away);
     return beyond != here ? meeting : here + across + away * rise * radius * rodWiden;
   }
-  // Round across the corner between two edges, too.
+  // Smooth across the corner between two edges.
   rodNormal = normalize(outwards - between * dot(outwards, between));
   return meeting;
 }
@@ -90,7 +93,7 @@ vec3 rodPoint() {
   vec3 along = unit(rodAt(place + 1).xyz - rodAt(max(place - 1, 0)).xyz, vec3(0.0, 0.0, 1.0));
   vec3 side = unit(cross(along, view), vec3(1.0, 0.0, 0.0));
   float width = max(rodRadius.x * rodWiden, 0.5 * rodPixel * away);
-  // A thin fibre is as bright as light falls across it (Kajiya and Kay).
+  // Brightness of a thin fibre by the light perpendicular to it (Kajiya and Kay 1989).
   vec3 lit = rodLight - along * dot(rodLight, along);
   rodNormal = unit(0.55 * cross(side, along) + 0.6 * side * position.x + 0.7 * lit, view);
   rodTint = texelFetch(rodTints, texel(place), 0).rgb;
@@ -102,7 +105,7 @@ vec3 rodPoint() {
 
 export class Rods {
   readonly mesh: Mesh;
-  // Strips face the eye, not the light: their shadow is that of both sides.
+  // Strips face the camera, not the light, so both sides cast shadows.
   readonly material = new MeshLambertMaterial({ shadowSide: DoubleSide });
   private readonly order: Int32Array;
   private readonly edgeOf: Int32Array;
@@ -116,20 +119,31 @@ export class Rods {
   private isTube = false;
   private filledPoints = 0;
   private filledTints = 0;
-  private current: { points?: Float32Array; directors?: Float32Array | undefined; colours?: Uint8Array } = {};
+  private current: {
+    points?: Float32Array;
+    directors?: Float32Array | undefined;
+    colours?: Uint8Array;
+  } = {};
 
-  // `light` is where light comes from.
+  // `light` is the direction to the light.
   constructor(
-    readonly thing: Thing,
+    readonly object: SceneObject,
     light: Vector3,
   ) {
-    [this.order, this.edgeOf] = arrange(chainsOf(thing.edges!));
-    // A row more than there are points: an instance may look beyond the last, and must find no rod there.
-    const rows = Math.ceil(this.order.length / ROW) + 1;
-    const floats = () => new DataTexture(new Float32Array(4 * ROW * rows).fill(-1), ROW, rows, undefined, FloatType);
+    [this.order, this.edgeOf] = arrange(chainsOf(object.edges!));
+    // One more row: an instance may read beyond the last point, and must find no rod there.
+    const rows = Math.ceil(this.order.length / TEXTURE_WIDTH) + 1;
+    const floats = () =>
+      new DataTexture(
+        new Float32Array(4 * TEXTURE_WIDTH * rows).fill(-1),
+        TEXTURE_WIDTH,
+        rows,
+        undefined,
+        FloatType,
+      );
     this.points = floats();
-    this.tints = new DataTexture(new Uint8Array(4 * ROW * rows), ROW, rows);
-    const [first, second] = thing.radius;
+    this.tints = new DataTexture(new Uint8Array(4 * TEXTURE_WIDTH * rows), TEXTURE_WIDTH, rows);
+    const [first, second] = object.radius;
     const isFlat = Math.abs(first - second) > 1e-3 * Math.max(first, second);
     if (isFlat) this.directors = floats();
     this.uniforms = {
@@ -159,9 +173,16 @@ export class Rods {
       before.call(material, shader, renderer);
       Object.assign(shader.uniforms, this.uniforms);
       const isShadow = material === this.shadow;
-      if (isShadow) shader.vertexShader = shader.vertexShader.replace("#include <common>", `#include <common>\n${VERTEX}`);
+      if (isShadow)
+        shader.vertexShader = shader.vertexShader.replace(
+          "#include <common>",
+          `#include <common>\n${VERTEX}`,
+        );
       shader.vertexShader = shader.vertexShader
-        .replace("void main() {", `void main() {\n\tvec3 rodHere = rodPoint();${isShadow ? "" : "\n\tvTint = rodTint;"}`)
+        .replace(
+          "void main() {",
+          `void main() {\n\tvec3 rodHere = rodPoint();${isShadow ? "" : "\n\tvTint = rodTint;"}`,
+        )
         .replace("#include <beginnormal_vertex>", "vec3 objectNormal = rodNormal;")
         .replace("#include <begin_vertex>", "vec3 transformed = rodHere;");
     };
@@ -178,14 +199,18 @@ export class Rods {
     this.filledTints = 0;
   }
 
-  // Chooses tubes or strips by how near the eye is, and fills in what is drawn of the last points and colours.
-  // `share` is the part of all rods that is drawn; those that are left are wider, so that hair stays as dense.
+  // Chooses tubes or strips by the distance of the camera, and uploads the current points and
+  // colours.
+  // `share` is the fraction of rods drawn; they are widened to keep the density of hair.
   prepareToDraw(eye: Vector3, pixel: number, nearest: number, share: number): void {
     const { rodEye, rodPixel, rodWiden } = this.uniforms;
     rodEye.value.copy(eye);
     rodPixel.value = pixel;
     rodWiden.value = Math.min(4, 1 / share);
-    this.setTube(this.directors !== undefined || Math.max(...this.thing.radius) > TUBE_PIXELS * pixel * nearest);
+    this.setTube(
+      this.directors !== undefined ||
+        Math.max(...this.object.radius) > MIN_TUBE_PIXELS * pixel * nearest,
+    );
     const block = this.isTube ? TUBE_BLOCK : STRIP_BLOCK;
     const count = Math.ceil((this.order.length * share) / block);
     this.fill(Math.min(this.order.length, count * block + 3));
@@ -236,16 +261,28 @@ export class Rods {
   }
 
   dispose(): void {
-    for (const part of [this.tube, this.strip, this.material, this.shadow, this.points, this.tints, this.directors]) part?.dispose();
+    for (const part of [
+      this.tube,
+      this.strip,
+      this.material,
+      this.shadow,
+      this.points,
+      this.tints,
+      this.directors,
+    ])
+      part?.dispose();
   }
 }
 
-// Sends the rows that hold these places. three.js sends ranges row by row, so many rows go as one whole.
+// Uploads the rows of a range of points. three.js uploads ranges row by row, so many rows are
+// uploaded as a whole.
 function upload(texture: DataTexture | undefined, begin: number, end: number): void {
   if (!texture) return;
-  const [first, last] = [Math.floor(begin / ROW), Math.ceil(end / ROW)];
+  const [first, last] = [Math.floor(begin / TEXTURE_WIDTH), Math.ceil(end / TEXTURE_WIDTH)];
   texture.clearUpdateRanges();
-  if (last - first <= 0.5 * texture.height) for (let row = first; row < last; row++) texture.addUpdateRange(4 * ROW * row, 4 * ROW);
+  if (last - first <= 0.5 * texture.height)
+    for (let row = first; row < last; row++)
+      texture.addUpdateRange(4 * TEXTURE_WIDTH * row, 4 * TEXTURE_WIDTH);
   texture.needsUpdate = true;
 }
 
@@ -255,7 +292,8 @@ interface Chain {
   isClosed: boolean;
 }
 
-// Edges come along each rod, so a rod ends where the next edge does not go on.
+// Chains of edges. Edges are in order along each rod, so a rod ends where the next edge does not
+// continue the last.
 export function chainsOf(edges: Int32Array): Chain[] {
   const chains: Chain[] = [];
   for (let e = 0; e < edges.length / 2; e++) {
@@ -271,13 +309,13 @@ export function chainsOf(edges: Int32Array): Chain[] {
   return chains;
 }
 
-// The vertices of all rods one after the other, each rod with a neighbour before its first and after its last vertex;
-// and for each place the edge that begins there, -1 if none does, -2 for those neighbours. Rods come in a scattered
-// order, so that the first of them are a fair sample of all.
+// Vertices of all rods in sequence, each rod with a neighbour before its first and after its last
+// vertex; and for each entry the edge that begins there, -1 if none does, -2 for the neighbours.
+// The order of rods is random, so that the first ones are a fair sample.
 export function arrange(chains: Chain[]): [Int32Array, Int32Array] {
   const order: number[] = [];
   const edgeOf: number[] = [];
-  for (const at of scattered(chains.length)) {
+  for (const at of shuffled(chains.length)) {
     const { vertices, firstEdge, isClosed } = chains[at]!;
     order.push(isClosed ? vertices.at(-2)! : vertices[0]!);
     edgeOf.push(-2);
@@ -291,8 +329,8 @@ export function arrange(chains: Chain[]): [Int32Array, Int32Array] {
   return [Int32Array.from(order), Int32Array.from(edgeOf)];
 }
 
-// 0..count in an order that is scattered, and the same every time.
-function scattered(count: number): Int32Array {
+// 0..count in a random but reproducible order.
+function shuffled(count: number): Int32Array {
   const order = Int32Array.from({ length: count }, (_, i) => i);
   let random = 12345;
   for (let i = count - 1; i > 0; i--) {
@@ -303,7 +341,7 @@ function scattered(count: number): Int32Array {
   return order;
 }
 
-// A mesh of `count` copies of a shape, each with its number.
+// A mesh of `count` copies of a shape, with the index of each copy.
 function blocks([corners, index, places]: Shape, count: number): InstancedBufferGeometry {
   const each = corners.length / 3;
   const geometry = new InstancedBufferGeometry();
@@ -313,49 +351,52 @@ function blocks([corners, index, places]: Shape, count: number): InstancedBuffer
   for (let copy = 0; copy < count; copy++) {
     positions.set(corners, corners.length * copy);
     for (let i = 0; i < each; i++) rodPlaces[each * copy + i] = places[i]! + copy;
-    for (let i = 0; i < index.length; i++) indices[index.length * copy + i] = index[i]! + each * copy;
+    for (let i = 0; i < index.length; i++)
+      indices[index.length * copy + i] = index[i]! + each * copy;
   }
   geometry.setAttribute("position", new BufferAttribute(positions, 3));
-  // Without normals three.js would shade flat; the shader makes its own.
+  // Without normals three.js would shade flat; the shader computes its own.
   geometry.setAttribute("normal", new BufferAttribute(new Int8Array(3 * each * count), 3, true));
   geometry.setAttribute("rodPlace", new BufferAttribute(rodPlaces, 1));
   geometry.setIndex(new BufferAttribute(indices, 1));
   return geometry;
 }
 
-// Corners, triangles, and the place of each corner.
+// Corners, triangles, and the index along the rod of each corner.
 type Shape = [number[], number[], number[]];
 
-// Corners have their place across, and along: 0 and 1 for the side of the tube, -1 and beyond for the round end at its
-// begin, 2 and beyond for that at its end.
+// Corners have coordinates across and along the tube: 0 and 1 along for its side, -1 and below for
+// the round cap at its start, 2 and above for the cap at its end.
 function tubeShape(): Shape {
   const [corners, index]: [number[], number[]] = [[], []];
   const ring = (radius: number, along: number, count: number) => {
     for (let side = 0; side < count; side++) {
-      const angle = (2 * Math.PI * side) / SIDES;
+      const angle = (2 * Math.PI * side) / TUBE_SIDES;
       corners.push(radius * Math.cos(angle), radius * Math.sin(angle), along);
     }
     return corners.length / 3 - count;
   };
-  // Triangles between two rings, outwards if the second lies further along.
+  // Triangles between two rings, facing outwards if the second ring lies further along.
   const join = (a: number, b: number, isTurned: boolean) => {
-    for (let side = 0; side < SIDES; side++) {
-      const next = (side + 1) % SIDES;
+    for (let side = 0; side < TUBE_SIDES; side++) {
+      const next = (side + 1) % TUBE_SIDES;
       const quad = [a + side, a + next, b + side, b + side, a + next, b + next];
       index.push(...(isTurned ? quad.reverse() : quad));
     }
   };
-  join(ring(1, 0, SIDES), ring(1, 1, SIDES), false);
+  join(ring(1, 0, TUBE_SIDES), ring(1, 1, TUBE_SIDES), false);
   for (const isEnd of [false, true]) {
     const along = (rise: number) => (isEnd ? 2 + rise : -1 - rise);
-    const rings = [0, Math.PI / 4, Math.PI / 2].map((angle) => ring(Math.cos(angle), along(Math.sin(angle)), SIDES));
+    const rings = [0, Math.PI / 4, Math.PI / 2].map((angle) =>
+      ring(Math.cos(angle), along(Math.sin(angle)), TUBE_SIDES),
+    );
     join(rings[0]!, rings[1]!, !isEnd);
     join(rings[1]!, rings[2]!, !isEnd);
   }
   return [corners, index, corners.filter((_, i) => i % 3 === 0).map(() => 0)];
 }
 
-// Two corners at each place, and one place more than there are segments, so that instances join.
+// Two corners per point, and one point more than segments, so that instances join.
 function stripShape(): Shape {
   const [corners, index, places]: [number[], number[], number[]] = [[], [], []];
   for (let place = 0; place <= STRIP_BLOCK; place++) {

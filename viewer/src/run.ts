@@ -1,4 +1,4 @@
-// A run as the page knows it: what does not change, the log so far, and the frames that were loaded.
+// A run: its constant arrays, the log so far, and the loaded frames.
 
 import { TensorFile } from "./safetensors";
 import type { Source, Status } from "./source";
@@ -14,7 +14,7 @@ export interface Manifest {
   tolerance_m?: number | null;
 }
 
-// A line of run.jsonl; null is what was not computed.
+// A line of run.jsonl; values that were not computed are null.
 export interface Step {
   step: number;
   time: number;
@@ -33,29 +33,29 @@ export interface Step {
   phases_s: Record<string, number>;
 }
 
-// An object or a collider: its elements, by vertices of its own.
-export interface Thing {
+// An object or a collider. Elements refer to its own vertices.
+export interface SceneObject {
   index: number;
   name: string;
   kind: string;
   rest: Float32Array;
   triangles: Int32Array | undefined;
   edges: Int32Array | undefined;
-  // Half axes of the section of rods (m).
+  // Half axes of the cross-section of rods (m).
   radius: [number, number];
 }
 
-// Frames that stay in memory, in bytes: above it those go that were not looked at for longest.
-const MEMORY = 1.2e9;
-// Steps over which the speed of a running simulation is taken.
-const RECENT = 40;
+// Memory for frames (bytes); beyond it the least recently used frames are dropped.
+const FRAME_CACHE_SIZE = 1.2e9;
+// Number of latest steps for the estimate of the remaining time.
+const ESTIMATE_STEPS = 40;
 
 export class Run {
   manifest!: Manifest;
-  things: Thing[] = [];
+  objects: SceneObject[] = [];
   status: Status = { state: "empty", message: null, frames: [], identity: "" };
   steps: Step[] = [];
-  // Names of the probes' columns, with units, and their values by step.
+  // Names of the probe columns with units, and their values by step.
   probeNames: string[] = [];
   probeTimes: number[] = [];
   probes: number[][] = [];
@@ -72,17 +72,18 @@ export class Run {
     readonly path: string,
   ) {}
 
-  // Asks what there is now; opens the run once there is one. True if anything is new.
-  async look(): Promise<boolean> {
+  // Polls the status, and opens the run once it exists. Returns whether anything changed.
+  async poll(): Promise<boolean> {
     const status = await this.source.status(this.number);
     const isNew = JSON.stringify(status) !== JSON.stringify(this.status);
-    const isOther = this.isOpen && status.identity !== this.status.identity && status.identity !== "";
+    const isOther =
+      this.isOpen && status.identity !== this.status.identity && status.identity !== "";
     if (this.isOpen && !["running", "finished", "stopped"].includes(status.state)) {
-      // What was loaded can still be looked at.
+      // Loaded frames remain available.
       this.status = { ...status, frames: this.status.frames, identity: this.status.identity };
       return isNew;
     }
-    if (isOther) this.forget();
+    if (isOther) this.reset();
     this.status = status;
     if (!this.isOpen && status.frames.length > 0) await this.open();
     const isLogged = this.isOpen && (await this.readLog());
@@ -90,19 +91,26 @@ export class Run {
   }
 
   private async open(): Promise<void> {
-    // The frames that are needed first come along; who needs them hears what is wrong with them.
+    // Loads the first and the last frame concurrently; `load` reports errors again when they are
+    // shown.
     for (const frame of [this.nearestFrame(0), this.lastFrame]) this.load(frame).catch(() => {});
-    const files = [this.source.text(this.number, "manifest.json", 0), this.source.bytes(this.number, "topology.safetensors")] as const;
+    const files = [
+      this.source.text(this.number, "manifest.json", 0),
+      this.source.bytes(this.number, "topology.safetensors"),
+    ] as const;
     const [manifest, topology] = await Promise.all(files);
     this.manifest = JSON.parse(manifest) as Manifest;
     const file = TensorFile.read(topology);
-    this.things = this.manifest.objects.map((name, index) => {
+    this.objects = this.manifest.objects.map((name, index) => {
       const radius = file.floats(`${name}/radius`);
       return {
         index,
         name,
         kind: this.manifest.kinds[index] ?? "collider",
-        rest: file.floats(`${name}/rest_points`) ?? file.floats(`${name}/start_points`) ?? new Float32Array(),
+        rest:
+          file.floats(`${name}/rest_points`) ??
+          file.floats(`${name}/start_points`) ??
+          new Float32Array(),
         triangles: file.integers(`${name}/triangles`),
         edges: file.integers(`${name}/edges`),
         radius: radius ? [radius[0]!, radius[1]!] : [0, 0],
@@ -111,7 +119,7 @@ export class Run {
     this.isOpen = true;
   }
 
-  private forget(): void {
+  private reset(): void {
     this.isOpen = false;
     this.frames.clear();
     this.loading.clear();
@@ -130,7 +138,7 @@ export class Run {
       try {
         this.steps.push(JSON.parse(line) as Step);
       } catch {
-        // A line that was cut off by a crash: `--resume` writes it anew.
+        // A line truncated by a crash: `--resume` writes it again.
       }
     }
     const table = await this.source.text(this.number, "probes.csv", this.probeBytes);
@@ -153,13 +161,14 @@ export class Run {
     return this.status.frames.at(-1)?.[1] ?? 0;
   }
 
-  // The stored frame that comes nearest to a number.
+  // Stored frame closest to a number.
   nearestFrame(frame: number): number {
     let best = 0;
     let distance = Infinity;
     for (const [first, last] of this.status.frames) {
       const clamped = Math.min(Math.max(frame, first), last);
-      if (Math.abs(clamped - frame) < distance) [best, distance] = [clamped, Math.abs(clamped - frame)];
+      if (Math.abs(clamped - frame) < distance)
+        [best, distance] = [clamped, Math.abs(clamped - frame)];
     }
     return best;
   }
@@ -168,9 +177,9 @@ export class Run {
     return Math.ceil(step / this.manifest.steps_per_frame);
   }
 
-  // Seconds until a running simulation ends, from its latest steps.
+  // Estimated time until a running simulation ends (s).
   get secondsLeft(): number | undefined {
-    const recent = this.steps.slice(-RECENT);
+    const recent = this.steps.slice(-ESTIMATE_STEPS);
     if (this.status.state !== "running" || recent.length === 0) return undefined;
     const mean = recent.reduce((sum, step) => sum + step.wall_s, 0) / recent.length;
     const left = this.manifest.frames * this.manifest.steps_per_frame - recent.at(-1)!.step;
@@ -190,7 +199,7 @@ export class Run {
     return this.frames.keys();
   }
 
-  get loadsUnderWay(): number {
+  get pendingLoads(): number {
     return this.loading.size;
   }
 
@@ -215,7 +224,7 @@ export class Run {
     this.frames.set(frame, file);
     this.memory += file.bytes;
     for (const [oldest, old] of this.frames) {
-      if (this.memory <= MEMORY || this.frames.size <= 2) break;
+      if (this.memory <= FRAME_CACHE_SIZE || this.frames.size <= 2) break;
       this.frames.delete(oldest);
       this.memory -= old.bytes;
     }

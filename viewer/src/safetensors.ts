@@ -1,4 +1,4 @@
-// Reads safetensors: 8 bytes with the length of a JSON header, the header, the arrays.
+// Reader of safetensors files: length of the header in 8 bytes, JSON header, arrays.
 
 export type Numbers = Float32Array | Int32Array | Uint8Array;
 
@@ -17,16 +17,20 @@ export class TensorFile {
   }
 
   static read(buffer: ArrayBuffer): TensorFile {
-    if (buffer.byteLength < 8) throw new Error("the file is cut off");
+    if (buffer.byteLength < 8) throw new Error("the file is truncated");
     const length = new DataView(buffer).getUint32(0, true);
-    if (8 + length > buffer.byteLength) throw new Error("the file is cut off");
+    if (8 + length > buffer.byteLength) throw new Error("the file is truncated");
     const header: unknown = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
     const tensors = new Map<string, Tensor>();
     for (const [name, entry] of Object.entries(header as Record<string, Entry>)) {
       if (name === "__metadata__") continue;
       const [begin, end] = entry.data_offsets;
-      if (8 + length + end > buffer.byteLength) throw new Error(`the file is cut off within ${name}`);
-      tensors.set(name, { shape: entry.shape, data: view(entry.dtype, buffer, 8 + length + begin, end - begin) });
+      if (8 + length + end > buffer.byteLength)
+        throw new Error(`the file is truncated within ${name}`);
+      tensors.set(name, {
+        shape: entry.shape,
+        data: view(entry.dtype, buffer, 8 + length + begin, end - begin),
+      });
     }
     return new TensorFile(tensors, buffer.byteLength);
   }
@@ -67,6 +71,6 @@ function view(dtype: string, buffer: ArrayBuffer, begin: number, bytes: number):
     case "F64":
       return Float32Array.from(new Float64Array(buffer.slice(begin, begin + bytes)));
     default:
-      throw new Error(`numbers of type ${dtype} are not known here`);
+      throw new Error(`unknown data type ${dtype}`);
   }
 }

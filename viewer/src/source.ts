@@ -1,11 +1,11 @@
-// Where runs come from: the server of `reefknot view`, or the page itself (`export --to html`).
+// Source of runs: the server of `reefknot view`, or the page itself (`export --to html`).
 
 export interface Status {
   state: "running" | "finished" | "stopped" | "empty" | "gone" | "foreign" | "damaged";
   message: string | null;
-  // The stored frames as ranges, both ends included.
+  // Ranges of stored frames, both ends included.
   frames: [number, number][];
-  // Another text if another run has taken the folder.
+  // Text that changes if another run replaces this one in its folder.
   identity: string;
 }
 
@@ -20,12 +20,12 @@ export interface Index {
   version: string;
   runs: { path: string }[];
   job: Job | null;
-  // How to look at a page that was exported.
+  // View settings of an exported page.
   look?: string | null;
 }
 
 export interface Source {
-  // Whether runs can change while they are looked at.
+  // Whether runs can change while they are displayed.
   readonly isLive: boolean;
   index(): Promise<Index>;
   status(run: number): Promise<Status>;
@@ -58,14 +58,17 @@ class ServedSource implements Source {
   }
 
   private async ask(path: string): Promise<Response> {
-    let answer: Response;
+    let response: Response;
     try {
-      answer = await fetch(path);
+      response = await fetch(path);
     } catch {
-      throw new Error("reefknot no longer answers: start `reefknot view` again, and open the address that it prints");
+      throw new Error(
+        "reefknot no longer responds: start `reefknot view` again, " +
+          "and open the address that it prints",
+      );
     }
-    if (!answer.ok) throw new Error((await answer.text()) || `${path}: ${answer.status}`);
-    return answer;
+    if (!response.ok) throw new Error((await response.text()) || `${path}: ${response.status}`);
+    return response;
   }
 }
 
@@ -97,7 +100,7 @@ class EmbeddedSource implements Source {
 
   async bytes(run: number, file: string): Promise<ArrayBuffer> {
     const element = document.querySelector(`script[data-run="${run}"][data-file="${file}"]`);
-    if (!element) throw new Error(`this page has no ${file}`);
+    if (!element) throw new Error(`this page does not contain ${file}`);
     const text = atob((element.textContent ?? "").trim());
     const packed = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
@@ -105,7 +108,8 @@ class EmbeddedSource implements Source {
   }
 }
 
-// Exported files hold all first bytes of four, then all second ones, and so on: like bytes pack well together.
+// Inverse of the byte shuffle of exported files: all first bytes of four, all second bytes, and so
+// on. Planes of similar bytes compress better.
 export function unshuffle(planes: Uint8Array): ArrayBuffer {
   const bytes = new Uint8Array(planes.length);
   let at = 0;

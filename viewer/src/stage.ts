@@ -1,32 +1,41 @@
-// The picture: one canvas, one camera, and a pane for each run.
+// The image: one canvas, one camera, and a pane for each run.
 
-import { Color, NeutralToneMapping, PCFShadowMap, PerspectiveCamera, Vector3, WebGLRenderer } from "three";
+import {
+  Color,
+  NeutralToneMapping,
+  PCFShadowMap,
+  PerspectiveCamera,
+  Vector3,
+  WebGLRenderer,
+} from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import type { Look } from "./look";
 import type { Pane, Scales } from "./pane";
 
 const BACKGROUND = new Color(0xe9ecef);
-const DIRECTION = new Vector3(0.75, -1.6, 0.7).normalize();
+const DEFAULT_DIRECTION = new Vector3(0.75, -1.6, 0.7).normalize();
 const FIELD_OF_VIEW = 32;
-// The part of a picture that a scene fills.
-const MARGIN = 0.88;
-// While things move, fewer rods and pixels are drawn if a picture takes longer than this (ms); all once nothing moves.
-const SLOW = 28;
-const FAST = 18;
-const LEAST_SHARE = 0.01;
-const FIRST_SHARE = 0.05;
-const LEAST_FINENESS = 0.3;
-const STILL_AFTER = 250;
-// Where drawing is slow, shadows follow what moves only so often (ms).
-const SHADOWS_EVERY = 400;
-// Below this many edges all rods are drawn always.
-const MANY_EDGES = 30_000;
+// Fraction of the image that a fitted scene fills.
+const FILLED_FRACTION = 0.88;
+// Costs of an image (ms): above the first, fewer rods and pixels are drawn during motion; below the
+// second, more. At rest all are drawn.
+const SLOW_IMAGE = 28;
+const FAST_IMAGE = 18;
+const MIN_ROD_FRACTION = 0.01;
+const INITIAL_ROD_FRACTION = 0.05;
+const MIN_RESOLUTION = 0.3;
+// Time without motion after which all rods and pixels are drawn (ms).
+const REST_DELAY = 250;
+// Minimum interval between updates of shadows with reduced detail (ms).
+const SHADOW_INTERVAL = 400;
+// Scenes with at most this many edges are always drawn with all rods.
+const ADAPTIVE_EDGE_COUNT = 30_000;
 
 interface Drawing {
   isSmooth: boolean;
-  // Pixels of the picture for one of the page, along a side.
+  // Device pixels per CSS pixel, along a side.
   ratio: number;
-  // Whether it draws whenever something has changed, or only when told to.
+  // Whether changes are drawn automatically, or on request only.
   drawsItself: boolean;
 }
 
@@ -37,24 +46,24 @@ export class Stage {
   panes: Pane[] = [];
   onDrawn: () => void = () => {};
   scales: Scales = { range: 0, arrows: 0 };
-  // The part of all rods that is drawn now.
+  // Fraction of rods drawn now.
   share = 1;
-  private movingShare = 1;
-  // Pixels of the picture for one of the screen, along a side, now and while things move.
-  private fineness = 1;
-  private movingFineness = 1;
+  private movingRodFraction = 1;
+  // Factor of the pixel ratio, now and during motion.
+  private resolution = 1;
+  private movingResolution = 1;
   private readonly ratio: number;
   private isDirty = true;
   private isShadowDirty = true;
   private lastShadow = -Infinity;
   private hasShadows = true;
-  private isFramed = false;
+  private isFitted = false;
   private lastMove = -Infinity;
   private lastPicture = -Infinity;
-  // The picture that is being drawn: when it began, and what tells its end.
-  private underWay: { began: number; fence: WebGLSync | null } | undefined;
-  // What a picture with everything took (ms): whoever pauses between two moves should not have to wait for one.
-  private costOfAll = 0;
+  // The image being drawn: its start time, and the fence that signals its end.
+  private pendingFence: { began: number; fence: WebGLSync | null } | undefined;
+  // Cost of an image with all rods and pixels (ms); it delays the switch to full detail.
+  private fullCost = 0;
   private costs: number[] = [];
   private intervals: number[] = [];
 
@@ -63,9 +72,14 @@ export class Stage {
     { isSmooth, ratio, drawsItself }: Drawing,
   ) {
     this.ratio = ratio;
-    // Edges are smooth where there is a graphics processor; where there is none, the first picture should be soon there.
-    if (!isSmooth) this.movingShare = FIRST_SHARE;
-    this.renderer = new WebGLRenderer({ canvas, antialias: isSmooth, powerPreference: "high-performance" });
+    // Without a GPU there is no antialiasing, and the first image has few rods, so that it appears
+    // soon.
+    if (!isSmooth) this.movingRodFraction = INITIAL_ROD_FRACTION;
+    this.renderer = new WebGLRenderer({
+      canvas,
+      antialias: isSmooth,
+      powerPreference: "high-performance",
+    });
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.toneMappingExposure = 1.1;
     this.renderer.shadowMap.enabled = true;
@@ -77,10 +91,10 @@ export class Stage {
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = false;
     this.controls.zoomToCursor = true;
-    this.controls.addEventListener("start", () => (this.isFramed = false));
-    canvas.addEventListener("wheel", () => (this.isFramed = false), { passive: true });
+    this.controls.addEventListener("start", () => (this.isFitted = false));
+    canvas.addEventListener("wheel", () => (this.isFitted = false), { passive: true });
     this.controls.addEventListener("change", () => {
-      this.keepMoving();
+      this.markMotion();
       this.redraw();
     });
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement!);
@@ -89,55 +103,57 @@ export class Stage {
     if (drawsItself) requestAnimationFrame((now) => this.tick(now));
   }
 
-  // Something changed: draw again; `shadows` if what casts them moved.
+  // Requests a new image after a change; `shadows` if objects moved.
   redraw(shadows = false): void {
     this.isDirty = true;
     this.isShadowDirty ||= shadows;
   }
 
-  // Something moves and goes on moving, so that speed counts for more than detail.
-  keepMoving(): void {
+  // Records motion; during motion, speed has priority over detail.
+  markMotion(): void {
     this.lastMove = performance.now();
   }
 
   resize(): void {
     const { clientWidth, clientHeight } = this.canvas.parentElement!;
     this.renderer.setSize(Math.max(1, clientWidth), Math.max(1, clientHeight));
-    // Nobody has turned the camera yet: the whole scene stays in the picture.
-    if (this.isFramed) this.frameScene(undefined, true);
+    // If the user has not moved the camera, fit the whole scene again.
+    if (this.isFitted) this.fitView(undefined, true);
     this.redraw();
   }
 
-  // Width by height of a pane, by the page: pixels are rounded.
+  // Aspect ratio of a pane, from CSS sizes: device pixels are rounded.
   private get aspect(): number {
     const { clientWidth, clientHeight } = this.canvas.parentElement!;
     return Math.max(1, clientWidth) / Math.max(1, this.panes.length) / Math.max(1, clientHeight);
   }
 
-  // Turns the camera to the whole scene, from where it is or from the front.
-  frameScene(camera: number[] | undefined, keepDirection = false): void {
+  // Fits the whole scene, from the current or the default direction; or sets a camera.
+  fitView(camera: number[] | undefined, keepDirection = false): void {
     if (camera) {
       this.camera.position.fromArray(camera);
       this.controls.target.fromArray(camera, 3);
     } else {
       const points = this.panes.flatMap((pane) => pane.outline);
       if (points.length === 0) return;
-      const direction = keepDirection ? this.camera.position.clone().sub(this.controls.target).normalize() : DIRECTION;
+      const direction = keepDirection
+        ? this.camera.position.clone().sub(this.controls.target).normalize()
+        : DEFAULT_DIRECTION;
       this.fit(points, direction);
-      this.isFramed = true;
+      this.isFitted = true;
     }
     this.controls.update();
     this.redraw();
   }
 
-  // The nearest place in a direction from which all points are seen, with those at the edges equally far from them.
+  // Sets the closest camera position in a direction that shows all points, with equal margins.
   private fit(points: Vector3[], direction: Vector3): void {
     const right = new Vector3().crossVectors(this.camera.up, direction).normalize();
     const up = new Vector3().crossVectors(direction, right);
     const { aspect } = this;
-    const tangent = Math.tan((FIELD_OF_VIEW * Math.PI) / 360) * MARGIN;
-    // A point is within the picture if |x − X| ≤ tangent · (Z − z): with the largest of x + tangent · z on each side
-    // that gives the middle X, and the distance Z.
+    const tangent = Math.tan((FIELD_OF_VIEW * Math.PI) / 360) * FILLED_FRACTION;
+    // A point is within the image if |x − X| ≤ tangent · (Z − z). The maxima of ±x + tangent · z
+    // yield the centre X and the distance Z.
     const span = (axis: Vector3, slope: number): [number, number] => {
       let [most, least] = [-Infinity, -Infinity];
       for (const point of points) {
@@ -151,7 +167,11 @@ export class Stage {
     const [y, awayUp] = span(up, tangent);
     const middle = points.reduce((sum, point) => sum + point.dot(direction), 0) / points.length;
     const eye = Math.max(awayAcross, awayUp, middle + 1e-3);
-    const at = (away: number) => new Vector3().addScaledVector(right, x).addScaledVector(up, y).addScaledVector(direction, away);
+    const at = (away: number) =>
+      new Vector3()
+        .addScaledVector(right, x)
+        .addScaledVector(up, y)
+        .addScaledVector(direction, away);
     this.camera.position.copy(at(eye));
     this.controls.target.copy(at(middle));
   }
@@ -163,8 +183,11 @@ export class Stage {
   private tick(now: number): void {
     requestAnimationFrame((next) => this.tick(next));
     if (!this.isFinished()) return;
-    const isMoving = now - this.lastMove < STILL_AFTER + Math.min(1500, this.costOfAll / 2);
-    this.setDetail(isMoving && this.edges > MANY_EDGES ? this.movingShare : 1, isMoving ? this.movingFineness : 1);
+    const isMoving = now - this.lastMove < REST_DELAY + Math.min(1500, this.fullCost / 2);
+    this.setDetail(
+      isMoving && this.edges > ADAPTIVE_EDGE_COUNT ? this.movingRodFraction : 1,
+      isMoving ? this.movingResolution : 1,
+    );
     if (!this.isDirty) return;
     if (this.panes.length === 0) {
       this.draw();
@@ -175,54 +198,67 @@ export class Stage {
     this.lastPicture = began;
     this.draw();
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
-    this.underWay = { began, fence: gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0) };
+    this.pendingFence = { began, fence: gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0) };
     gl.flush();
-    this.watch();
+    this.pollFence();
     this.onDrawn();
   }
 
-  // Whether the last picture is done; if it has just become so, takes its cost. Drawing on before would only queue.
+  // Whether the last image is complete; then records its cost. Drawing earlier would only queue
+  // commands.
   private isFinished(): boolean {
-    if (!this.underWay) return true;
-    const { began, fence } = this.underWay;
+    if (!this.pendingFence) return true;
+    const { began, fence } = this.pendingFence;
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
-    const isDone = !fence || gl.isContextLost() || gl.getSyncParameter(fence, gl.SYNC_STATUS) === gl.SIGNALED;
+    const isDone =
+      !fence || gl.isContextLost() || gl.getSyncParameter(fence, gl.SYNC_STATUS) === gl.SIGNALED;
     if (!isDone) return false;
     gl.deleteSync(fence);
-    this.underWay = undefined;
-    this.note(performance.now() - began);
+    this.pendingFence = undefined;
+    this.adaptDetail(performance.now() - began);
     return true;
   }
 
-  private watch(): void {
+  private pollFence(): void {
     setTimeout(() => {
-      if (!this.isFinished()) this.watch();
+      if (!this.isFinished()) this.pollFence();
     }, 3);
   }
 
-  private setDetail(share: number, fineness: number): void {
+  private setDetail(share: number, resolution: number): void {
     if (share !== this.share) this.redraw(true);
     this.share = share;
-    // A new size costs something, so small changes are not made.
-    const isNew = Math.abs(fineness - this.fineness) > 0.1 || (fineness === 1) !== (this.fineness === 1);
+    // Resizing has a cost, so small changes are ignored.
+    const isNew =
+      Math.abs(resolution - this.resolution) > 0.1 ||
+      (resolution === 1) !== (this.resolution === 1);
     if (!isNew) return;
-    this.fineness = fineness;
-    this.renderer.setPixelRatio(this.ratio * fineness);
+    this.resolution = resolution;
+    this.renderer.setPixelRatio(this.ratio * resolution);
     this.redraw();
   }
 
-  // Takes the cost of a picture, and draws fewer or more rods and pixels for it when things move.
-  private note(cost: number): void {
+  // Records the cost of an image, and adapts the number of rods and pixels during motion.
+  private adaptDetail(cost: number): void {
     keepRecent(this.costs, cost);
-    if (this.share === 1 && this.fineness === 1) this.costOfAll = cost;
-    const hasMany = this.edges > MANY_EDGES;
-    if (cost > SLOW) {
-      const part = Math.max(0.1, (0.8 * SLOW) / cost);
-      if (hasMany) this.movingShare = Math.min(this.movingShare, Math.max(LEAST_SHARE, part * this.share));
-      if (!hasMany || this.share < 0.1) this.movingFineness = Math.max(LEAST_FINENESS, this.movingFineness * Math.sqrt(Math.max(0.5, part)));
-    } else if (cost < FAST && (this.share < 1 || this.fineness < 1)) {
-      if (this.movingFineness < 1) this.movingFineness = Math.min(1, 1.03 * this.movingFineness);
-      else this.movingShare = Math.min(1, 1.08 * this.movingShare);
+    if (this.share === 1 && this.resolution === 1) this.fullCost = cost;
+    const isAdaptive = this.edges > ADAPTIVE_EDGE_COUNT;
+    if (cost > SLOW_IMAGE) {
+      const part = Math.max(0.1, (0.8 * SLOW_IMAGE) / cost);
+      if (isAdaptive)
+        this.movingRodFraction = Math.min(
+          this.movingRodFraction,
+          Math.max(MIN_ROD_FRACTION, part * this.share),
+        );
+      if (!isAdaptive || this.share < 0.1)
+        this.movingResolution = Math.max(
+          MIN_RESOLUTION,
+          this.movingResolution * Math.sqrt(Math.max(0.5, part)),
+        );
+    } else if (cost < FAST_IMAGE && (this.share < 1 || this.resolution < 1)) {
+      if (this.movingResolution < 1)
+        this.movingResolution = Math.min(1, 1.03 * this.movingResolution);
+      else this.movingRodFraction = Math.min(1, 1.08 * this.movingRodFraction);
     }
   }
 
@@ -230,12 +266,12 @@ export class Stage {
     return this.panes.reduce((sum, pane) => sum + pane.edges, 0);
   }
 
-  // What pictures cost and the times from one to the next (ms), newest last.
+  // Costs of images and times between them (ms), newest last.
   get pictures(): { costs: readonly number[]; intervals: readonly number[] } {
     return { costs: this.costs, intervals: this.intervals };
   }
 
-  forgetTimes(): void {
+  resetTimes(): void {
     this.costs = [];
     this.intervals = [];
   }
@@ -251,14 +287,25 @@ export class Stage {
     this.camera.updateMatrixWorld();
     const pixel = (2 * Math.tan((FIELD_OF_VIEW * Math.PI) / 360)) / height;
     const { renderer } = this;
-    const isEased = this.share < 1 || this.fineness < 1;
-    const isShadowDue = this.hasShadows && this.isShadowDirty && (!isEased || performance.now() - this.lastShadow > SHADOWS_EVERY);
+    const isReduced = this.share < 1 || this.resolution < 1;
+    const isShadowDue =
+      this.hasShadows &&
+      this.isShadowDirty &&
+      (!isReduced || performance.now() - this.lastShadow > SHADOW_INTERVAL);
     renderer.setScissorTest(true);
     renderer.setClearColor(BACKGROUND, 1);
     this.panes.forEach((pane, i) => {
-      const [left, right] = [Math.round((i * width) / count), Math.round(((i + 1) * width) / count)];
+      const [left, right] = [
+        Math.round((i * width) / count),
+        Math.round(((i + 1) * width) / count),
+      ];
       renderer.setViewport(left / ratio, 0, (right - left) / ratio, height / ratio);
-      renderer.setScissor(left / ratio, 0, (right - left - (i + 1 < count ? 2 : 0)) / ratio, height / ratio);
+      renderer.setScissor(
+        left / ratio,
+        0,
+        (right - left - (i + 1 < count ? 2 : 0)) / ratio,
+        height / ratio,
+      );
       renderer.clear();
       pane.prepareToDraw(this.camera, pixel, this.share);
       renderer.shadowMap.enabled = this.hasShadows;
@@ -283,38 +330,47 @@ export class Stage {
       far = Math.max(far, away + 40 * radius);
     }
     this.camera.far = far || 100;
-    this.camera.near = Math.max(Math.min(near, far), 0.002 * this.camera.position.distanceTo(this.controls.target), far * 1e-5);
+    this.camera.near = Math.max(
+      Math.min(near, far),
+      0.002 * this.camera.position.distanceTo(this.controls.target),
+      far * 1e-5,
+    );
   }
 
-  // The pane under a place on the screen, and that place from -1 to 1 in it.
+  // The pane at a position of the pointer, and the position from -1 to 1 in it.
   paneAt(x: number, y: number): { pane: Pane; place: [number, number] } | undefined {
     const { width, height, left, top } = this.canvas.getBoundingClientRect();
     const count = Math.max(1, this.panes.length);
     const across = ((x - left) / width) * count;
     const pane = this.panes[Math.min(count - 1, Math.floor(across))];
-    return pane && { pane, place: [2 * (across - Math.floor(across)) - 1, 1 - (2 * (y - top)) / height] };
+    return (
+      pane && { pane, place: [2 * (across - Math.floor(across)) - 1, 1 - (2 * (y - top)) / height] }
+    );
   }
 
-  // Shows what the panes hold in the way that is asked for.
-  dress(look: Look): void {
-    for (const pane of this.panes) if (pane.file) pane.survey(pane.file, look);
+  // Applies the view settings to all panes.
+  applyLook(look: Look): void {
+    for (const pane of this.panes) if (pane.file) pane.extendRanges(pane.file, look);
     const arrows = this.panes.map((pane) => pane.arrowScale(look)).filter((scale) => scale > 0);
     this.scales = {
       range: Math.max(0, ...this.panes.map((pane) => pane.range(look))),
       arrows: arrows.length > 0 ? Math.min(...arrows) : 0,
     };
-    for (const pane of this.panes) pane.dress(look, this.scales);
+    for (const pane of this.panes) pane.applyLook(look, this.scales);
     this.hasShadows = look.shadows;
     this.redraw(true);
   }
 
-  // A picture of what is drawn, with all rods.
+  // The current image as PNG, with all rods and pixels.
   async png(): Promise<Blob> {
     this.setDetail(1, 1);
     this.redraw(true);
     this.draw();
     return new Promise((resolve, reject) => {
-      this.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser made no picture"))), "image/png");
+      this.canvas.toBlob(
+        (blob) => (blob ? resolve(blob) : reject(new Error("the browser returned no image"))),
+        "image/png",
+      );
     });
   }
 }
@@ -324,14 +380,16 @@ function keepRecent(times: number[], time: number): void {
   if (times.length > 600) times.splice(0, 300);
 }
 
-// How the browser draws: not at all, without a graphics processor, or with one.
-export function abilityToDraw(): "none" | "software" | "hardware" {
+// WebGL 2 support of the browser: none, by software, or by a GPU.
+export function renderingSupport(): "none" | "software" | "hardware" {
   try {
     const gl = document.createElement("canvas").getContext("webgl2");
     if (!gl) return "none";
     const names = gl.getExtension("WEBGL_debug_renderer_info");
     const name = String(gl.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
-    return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name) ? "software" : "hardware";
+    return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name)
+      ? "software"
+      : "hardware";
   } catch {
     return "none";
   }

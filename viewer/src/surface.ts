@@ -1,25 +1,37 @@
-// Draws triangles: cloth, the surface of solids, props and colliders.
+// Draws triangles: cloth, and the surfaces of solids, props and colliders.
 
-import { BufferAttribute, BufferGeometry, DoubleSide, Mesh, MeshStandardMaterial, type Material } from "three";
-import type { Thing } from "./run";
+import {
+  BufferAttribute,
+  BufferGeometry,
+  DoubleSide,
+  Mesh,
+  MeshStandardMaterial,
+  type Material,
+} from "three";
+import type { SceneObject } from "./run";
 
-// Edges that are sharper than this at the start are drawn sharp.
-const CREASE = Math.cos((35 * Math.PI) / 180);
+// Cosine of the crease angle: sharper edges of the rest shape are drawn sharp.
+const CREASE_COSINE = Math.cos((35 * Math.PI) / 180);
 
-// The back of a sheet is darker.
-const BACK = 0.82;
+// Brightness of the back of a sheet, relative to its front.
+const BACK_BRIGHTNESS = 0.82;
 
-// Lets a material take the colours of vertices as the screen knows them; `back` is how bright they are from behind.
+// Adds vertex colours in sRGB to a material; `back` is the brightness of back faces.
 export function tinted(material: Material, vertex = "", back = 1): void {
+  const attribute = vertex === "" ? "attribute vec4 tint;" : "";
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
-      .replace("#include <common>", `#include <common>\n${vertex === "" ? "attribute vec4 tint;" : ""}\nvarying vec3 vTint;\n${vertex}`)
+      .replace(
+        "#include <common>",
+        `#include <common>\n${attribute}\nvarying vec3 vTint;\n${vertex}`,
+      )
       .replace("#include <color_vertex>", vertex === "" ? "vTint = tint.rgb;" : "");
     shader.fragmentShader = shader.fragmentShader
       .replace("#include <common>", "#include <common>\nvarying vec3 vTint;")
       .replace(
         "#include <color_fragment>",
-        `diffuseColor.rgb *= pow(vTint, vec3(2.2));\nif (!gl_FrontFacing) diffuseColor.rgb *= ${back.toFixed(2)};`,
+        "diffuseColor.rgb *= pow(vTint, vec3(2.2));\n" +
+          `if (!gl_FrontFacing) diffuseColor.rgb *= ${back.toFixed(2)};`,
       );
   };
 }
@@ -28,14 +40,14 @@ export class Surface {
   readonly mesh: Mesh;
   readonly material = new MeshStandardMaterial({ side: DoubleSide, roughness: 0.75, metalness: 0 });
   private readonly index: Uint32Array;
-  // The vertex of the thing behind each drawn vertex: one with a sharp edge is drawn once for each side.
+  // Vertex of the object for each drawn vertex: a vertex on a sharp edge is drawn once per side.
   private readonly from: Int32Array;
   private readonly positions: BufferAttribute;
   private readonly normals: BufferAttribute;
   private readonly tints: BufferAttribute;
 
-  constructor(readonly thing: Thing) {
-    [this.index, this.from] = split(thing.triangles!, thing.rest);
+  constructor(readonly object: SceneObject) {
+    [this.index, this.from] = split(object.triangles!, object.rest);
     const count = this.from.length;
     this.positions = new BufferAttribute(new Float32Array(3 * count), 3);
     this.normals = new BufferAttribute(new Float32Array(3 * count), 3);
@@ -45,26 +57,35 @@ export class Surface {
     geometry.setAttribute("position", this.positions);
     geometry.setAttribute("normal", this.normals);
     geometry.setAttribute("tint", this.tints);
-    tinted(this.material, "", thing.kind === "shell" ? BACK : 1);
-    this.material.customProgramCacheKey = () => `surface ${thing.kind === "shell"}`;
+    tinted(this.material, "", object.kind === "shell" ? BACK_BRIGHTNESS : 1);
+    this.material.customProgramCacheKey = () => `surface ${object.kind === "shell"}`;
     this.mesh = new Mesh(geometry, this.material);
     this.mesh.frustumCulled = false;
     this.mesh.castShadow = this.mesh.receiveShadow = true;
   }
 
   move(points: Float32Array): void {
-    const [positions, normals] = [this.positions.array as Float32Array, this.normals.array as Float32Array];
+    const [positions, normals] = [
+      this.positions.array as Float32Array,
+      this.normals.array as Float32Array,
+    ];
     for (let i = 0; i < this.from.length; i++) {
       const vertex = 3 * this.from[i]!;
       positions[3 * i] = points[vertex]!;
       positions[3 * i + 1] = points[vertex + 1]!;
       positions[3 * i + 2] = points[vertex + 2]!;
     }
-    // The shader makes them unit ones.
+    // The shader normalises normals.
     normals.fill(0);
     const normal = new Float32Array(3);
     for (let t = 0; t < this.index.length; t += 3) {
-      normalOf(positions, 3 * this.index[t]!, 3 * this.index[t + 1]!, 3 * this.index[t + 2]!, normal);
+      normalOf(
+        positions,
+        3 * this.index[t]!,
+        3 * this.index[t + 1]!,
+        3 * this.index[t + 2]!,
+        normal,
+      );
       for (let corner = t; corner < t + 3; corner++) {
         const at = 3 * this.index[corner]!;
         normals[at]! += normal[0]!;
@@ -88,8 +109,14 @@ export class Surface {
   }
 }
 
-// The normal of a triangle, as long as its area is large, into three numbers.
-function normalOf(points: Float32Array, a: number, b: number, c: number, normal: Float32Array): void {
+// Writes the normal of a triangle; its length is twice the area.
+function normalOf(
+  points: Float32Array,
+  a: number,
+  b: number,
+  c: number,
+  normal: Float32Array,
+): void {
   const ux = points[b]! - points[a]!;
   const uy = points[b + 1]! - points[a + 1]!;
   const uz = points[b + 2]! - points[a + 2]!;
@@ -101,7 +128,8 @@ function normalOf(points: Float32Array, a: number, b: number, c: number, normal:
   normal[2] = ux * vy - uy * vx;
 }
 
-// Gives every corner of a triangle a drawn vertex; corners of one vertex share it unless an edge between them is sharp.
+// Assigns a drawn vertex to every corner; corners of one vertex share it unless an edge between
+// them is sharp.
 export function split(triangles: Int32Array, points: Float32Array): [Uint32Array, Int32Array] {
   const index = new Uint32Array(triangles);
   const from: number[] = [];
@@ -116,15 +144,17 @@ export function split(triangles: Int32Array, points: Float32Array): [Uint32Array
     const [x, y, z] = [normal[0]! / length, normal[1]! / length, normal[2]! / length];
     const known = drawn.get(vertex) ?? [];
     drawn.set(vertex, known);
-    const isAlike = (d: number) => x * direction[3 * d]! + y * direction[3 * d + 1]! + z * direction[3 * d + 2]! >= CREASE;
-    let mine = known.find(isAlike);
-    if (mine === undefined) {
-      mine = from.length;
+    const isAlike = (d: number) =>
+      x * direction[3 * d]! + y * direction[3 * d + 1]! + z * direction[3 * d + 2]! >=
+      CREASE_COSINE;
+    let shared = known.find(isAlike);
+    if (shared === undefined) {
+      shared = from.length;
       from.push(vertex);
       direction.push(x, y, z);
-      known.push(mine);
+      known.push(shared);
     }
-    index[corner] = mine;
+    index[corner] = shared;
   }
   return [index, Int32Array.from(from)];
 }

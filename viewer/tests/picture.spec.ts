@@ -1,4 +1,4 @@
-// The picture: that there is one, that it follows the time line, and how it can be looked at.
+// The image follows time line, camera and view settings.
 
 import { brief } from "../src/elements";
 import { arraysOf, framePath, logOf, manifestOf } from "./support/files";
@@ -13,9 +13,11 @@ for (const scene of ["drape", "flag", "knot", "hair"] as const) {
     await expect(viewer.id("state")).toHaveText(`finished: ${manifest.frames} frames`);
     await expect(viewer.message).toBeHidden();
     const picture = await viewer.picture();
-    expect(picture.drawn, "pixels that are not background").toBeGreaterThan(0.02 * picture.width * picture.height);
+    expect(picture.drawn, "pixels that are not background").toBeGreaterThan(
+      0.02 * picture.width * picture.height,
+    );
     expect(picture.colours, "shades").toBeGreaterThan(50);
-    // The bare ground would pass for a picture, so each object must be missed in it.
+    // Hiding each object must change the image: the ground alone would pass the tests above.
     let all = picture;
     for (const name of manifest.objects) {
       await viewer.object(name).getByRole("checkbox").uncheck();
@@ -23,15 +25,22 @@ for (const scene of ["drape", "flag", "knot", "hair"] as const) {
       expect(less.differences(all, 4), `pixels of ${name}`).toBeGreaterThan(50);
       all = less;
     }
-    // Of all scenes the first object moves.
+    // The first object moves in all scenes.
     await viewer.object(manifest.objects[0]!).getByRole("button", { name: "only" }).click();
     const before = await viewer.picture();
     await viewer.scrub(manifest.frames);
-    expect((await viewer.picture()).differences(before, 4), `pixels of ${manifest.objects[0]} that change`).toBeGreaterThan(50);
+    expect(
+      (await viewer.picture()).differences(before, 4),
+      `pixels of ${manifest.objects[0]} that change`,
+    ).toBeGreaterThan(50);
   });
 }
 
-test("dragging the time line changes the picture, and dragging back gives the same again", async ({ viewer, serve, runs }) => {
+test("dragging the time line changes the image, and dragging back restores it", async ({
+  viewer,
+  serve,
+  runs,
+}) => {
   await viewer.open(await serve(runs.drape));
   await viewer.scrub(5);
   const before = await viewer.picture();
@@ -43,7 +52,11 @@ test("dragging the time line changes the picture, and dragging back gives the sa
   expect(before.differences(await viewer.picture())).toBe(0);
 });
 
-test("keys play, pause, step, jump to the ends and change the speed", async ({ viewer, serve, runs }) => {
+test("keys play, pause, step, jump to the ends and change the speed", async ({
+  viewer,
+  serve,
+  runs,
+}) => {
   await viewer.open(await serve(runs.drape));
   const press = (key: string) => viewer.page.keyboard.press(key);
   const last = manifestOf(runs.drape).frames;
@@ -84,7 +97,7 @@ test("keys play, pause, step, jump to the ends and change the speed", async ({ v
   expect(await viewer.position()).toBe(position);
 });
 
-test("playing comes to the end and stops there, or begins again if it is to loop", async ({ viewer, serve, runs }) => {
+test("playback stops at the end, or starts again with `loop`", async ({ viewer, serve, runs }) => {
   await viewer.open(await serve(runs.flag));
   const last = manifestOf(runs.flag).frames;
   await viewer.id("speed").selectOption("4");
@@ -94,7 +107,7 @@ test("playing comes to the end and stops there, or begins again if it is to loop
   await viewer.isShown(last);
   await viewer.id("loop").check();
   await viewer.id("play").click();
-  // Twice over the end: the first beginning is that of the button.
+  // Twice past the end: the first start is that of the button.
   for (let round = 0; round < 2; round++) {
     await expect.poll(() => viewer.position(), { intervals: [20] }).toBeGreaterThan(last / 2);
     await expect.poll(() => viewer.position(), { intervals: [20] }).toBeLessThan(last / 2);
@@ -102,28 +115,37 @@ test("playing comes to the end and stops there, or begins again if it is to loop
   expect(await viewer.isPlaying()).toBe(true);
 });
 
-test("the mouse turns and zooms, and F brings the whole scene back", async ({ viewer, serve, runs }) => {
+test("the mouse rotates and zooms, and F fits the whole scene", async ({ viewer, serve, runs }) => {
   await viewer.open(await serve(runs.drape));
   const [front, first] = [await viewer.camera(), await viewer.picture()];
-  const distance = (camera: number[]) => Math.hypot(...[0, 1, 2].map((k) => camera[k]! - camera[k + 3]!));
+  const distance = (camera: number[]) =>
+    Math.hypot(...[0, 1, 2].map((k) => camera[k]! - camera[k + 3]!));
   await viewer.id("canvas").hover();
   await viewer.page.mouse.wheel(0, -600);
-  await expect.poll(async () => distance(await viewer.camera())).toBeLessThan(0.95 * distance(front));
+  await expect
+    .poll(async () => distance(await viewer.camera()))
+    .toBeLessThan(0.95 * distance(front));
   expect((await viewer.picture()).differences(first, 10)).toBeGreaterThan(1000);
   await viewer.page.keyboard.press("f");
-  // Zooming to the pointer turned the eye a little.
+  // Zooming to the pointer changes the direction slightly.
   expect(distance(await viewer.camera()) / distance(front)).toBeCloseTo(1, 1);
   const { x, y, width, height } = (await viewer.id("canvas").boundingBox())!;
   await viewer.page.mouse.move(x + width / 2, y + height / 2);
   await viewer.page.mouse.down();
   await viewer.page.mouse.move(x + width / 2 + 90, y + height / 2, { steps: 3 });
   await viewer.page.mouse.up();
-  expect(Math.hypot(...(await viewer.camera()).slice(0, 3).map((value, k) => value - front[k]!))).toBeGreaterThan(0.1 * distance(front));
-  // A drag is no click.
+  expect(
+    Math.hypot(...(await viewer.camera()).slice(0, 3).map((value, k) => value - front[k]!)),
+  ).toBeGreaterThan(0.1 * distance(front));
+  // A drag does not select a vertex.
   await expect(viewer.id("picked")).toHaveCount(0);
 });
 
-test("colours by speed and strain change the picture, and their legend has the range of the frame", async ({ viewer, serve, runs }) => {
+test("colours by speed and strain have a legend with the range of the frame", async ({
+  viewer,
+  serve,
+  runs,
+}) => {
   await viewer.open(await serve(runs.drape));
   await viewer.scrub(14);
   const plain = await viewer.picture();
@@ -133,9 +155,14 @@ test("colours by speed and strain change the picture, and their legend has the r
   const speed = await viewer.picture();
   expect(speed.differences(plain, 10)).toBeGreaterThan(2000);
   const velocities = arraysOf(framePath(runs.drape, 14)).get("cloth/velocities")!.values;
-  const speeds = Array.from({ length: velocities.length / 3 }, (_, i) => Math.hypot(...velocities.slice(3 * i, 3 * i + 3)));
+  const speeds = Array.from({ length: velocities.length / 3 }, (_, i) =>
+    Math.hypot(...velocities.slice(3 * i, 3 * i + 3)),
+  );
   await expect(viewer.legend).toContainText("speed");
-  await expect(viewer.legend.locator(".ends span")).toHaveText(["0", `${brief(Math.max(...speeds))} m/s`]);
+  await expect(viewer.legend.locator(".ends span")).toHaveText([
+    "0",
+    `${brief(Math.max(...speeds))} m/s`,
+  ]);
 
   await viewer.button("strain").click();
   const strain = await viewer.picture();
@@ -146,7 +173,7 @@ test("colours by speed and strain change the picture, and their legend has the r
   expect(ends).toHaveLength(3);
   expect(zero).toBe(0);
   expect(low).toBe(-high!);
-  // The log has the largest stretch, and what is compressed most may be larger.
+  // The log has the largest stretch; the largest compression may exceed it.
   const manifest = manifestOf(runs.drape);
   const stretch = Number(logOf(runs.drape)[14 * manifest.steps_per_frame - 1]!["max_stretch"]);
   expect(high! / 100).toBeGreaterThan(stretch - 1 - 1e-4);
@@ -155,11 +182,14 @@ test("colours by speed and strain change the picture, and their legend has the r
   expect((await viewer.picture()).differences(plain)).toBe(0);
 });
 
-test("a range that is typed in changes colours and legend", async ({ viewer, serve, runs }) => {
+test("an entered range changes colours and legend", async ({ viewer, serve, runs }) => {
   await viewer.open(await serve(runs.drape));
   await viewer.scrub(14);
   const range = viewer.id("panel").locator("input[type=number]");
-  for (const [colouring, end] of [["speed", "25 m/s"], ["strain", "2500 %"]] as const) {
+  for (const [colouring, end] of [
+    ["speed", "25 m/s"],
+    ["strain", "2500 %"],
+  ] as const) {
     await viewer.button(colouring).click();
     const before = await viewer.picture();
     await range.fill("25");
@@ -172,23 +202,25 @@ test("a range that is typed in changes colours and legend", async ({ viewer, ser
   }
 });
 
-test("stick and slip are shown with their colours", async ({ viewer, serve, runs }) => {
+test("stick and slip have their colours", async ({ viewer, serve, runs }) => {
   await viewer.open(await serve(runs.drape));
   await viewer.scrub(30);
   const plain = await viewer.picture();
   await viewer.button("stick / slip").click();
   const picture = await viewer.picture();
-  await expect(viewer.legend).toHaveText(/open.*sticks.*slides/);
+  await expect(viewer.legend).toHaveText(/open.*stick.*slip/);
   const states = arraysOf(framePath(runs.drape, 30)).get("contact/state")!.values;
   const colours = ["c9ced6", "2f7fd1", "e8742c"];
   for (const state of [1, 2]) {
     if (!states.includes(state)) continue;
-    expect(picture.countLike(colours[state]!), `pixels of state ${state}`).toBeGreaterThan(plain.countLike(colours[state]!) + 20);
+    expect(picture.countLike(colours[state]!), `pixels of state ${state}`).toBeGreaterThan(
+      plain.countLike(colours[state]!) + 20,
+    );
   }
   expect(states.some((state) => state > 0)).toBe(true);
 });
 
-test("contacts, normals and forces are drawn when they are switched on", async ({ viewer, serve, runs }) => {
+test("contacts, normals and forces can be switched on and off", async ({ viewer, serve, runs }) => {
   await viewer.open(await serve(runs.drape));
   await viewer.scrub(30);
   const before = await viewer.picture();
@@ -196,17 +228,21 @@ test("contacts, normals and forces are drawn when they are switched on", async (
     await viewer.button(name).click();
     await expect(viewer.button(name)).toHaveAttribute("aria-pressed", "true");
     expect((await viewer.picture()).differences(before, 10), name).toBeGreaterThan(50);
-    if (name === "forces") await expect(viewer.legend).toHaveText(/arrows: 1 cm for [\d.e-]+ N/);
+    if (name === "forces") await expect(viewer.legend).toHaveText(/arrows: 1 cm per [\d.e-]+ N/);
     await viewer.button(name).click();
     expect((await viewer.picture()).differences(before), `without ${name} again`).toBe(0);
   }
 });
 
-test("objects can be hidden, shown alone, and drawn as wires", async ({ viewer, serve, runs }) => {
+test("objects can be hidden, shown alone, and drawn as wireframes", async ({
+  viewer,
+  serve,
+  runs,
+}) => {
   await viewer.open(await serve(runs.drape));
   await viewer.scrub(30);
   const all = await viewer.picture();
-  // The plane is drawn in the whole lower part: without it there is background to be seen.
+  // The plane covers the lower part of the image.
   await viewer.object("ground").getByRole("checkbox").uncheck();
   expect((await viewer.picture()).differences(all, 10)).toBeGreaterThan(2000);
   await viewer.object("ground").getByRole("checkbox").check();
@@ -226,7 +262,12 @@ test("objects can be hidden, shown alone, and drawn as wires", async ({ viewer, 
   expect((await viewer.picture()).differences(all, 10)).toBeGreaterThan(2000);
 });
 
-test("a look that was copied gives the same picture in another visit", async ({ viewer, serve, runs, context }) => {
+test("a copied look restores the image in another visit", async ({
+  viewer,
+  serve,
+  runs,
+  context,
+}) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const address = await serve(runs.drape);
   await viewer.open(address);
@@ -243,10 +284,12 @@ test("a look that was copied gives the same picture in another visit", async ({ 
   await viewer.open(`${address}?${look}&frame=30`);
   await viewer.isShown(30);
   // The look has five digits of the camera.
-  expect((await viewer.picture()).differences(picture, 40)).toBeLessThan(0.005 * picture.width * picture.height);
+  expect((await viewer.picture()).differences(picture, 40)).toBeLessThan(
+    0.005 * picture.width * picture.height,
+  );
 });
 
-test("the picture can be saved", async ({ viewer, serve, runs }) => {
+test("the image can be saved", async ({ viewer, serve, runs }) => {
   await viewer.open(await serve(runs.flag));
   await viewer.scrub(7);
   const waiting = viewer.page.waitForEvent("download");

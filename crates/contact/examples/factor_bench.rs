@@ -1,7 +1,8 @@
-//! Measures orders and factorizations of a square of cloth with `n × n` vertices (default 100):
-//! `cargo run --release --example factor_bench -- 100 [own]`, with `own` for the factorization of
-//! this crate alone. Prints JSON, a line per measurement;
-//! times are the best of several runs, in milliseconds.
+//! Measures orderings and factorizations of a square cloth with `n × n` vertices (default 100), and
+//! compares them with those of faer unless `own` is given. Prints a line of JSON per measurement.
+//! Times are the shortest of several runs, in milliseconds.
+//!
+//! `cargo run --release -p reefknot-contact --example factor_bench -- [N] [own]`
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,20 +12,21 @@ use faer::linalg::cholesky::llt::factor::LltRegularization;
 use faer::perm::PermRef;
 use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{
-    CholeskySymbolicParams, SymmetricOrdering, factorize_symbolic_cholesky,
+    CholeskySymbolicParams, SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky,
 };
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side, Spec};
 use glam::{DMat3, DVec3};
 use reefknot_contact::block_sparse::{BlockPattern, BlockSparse};
-use reefknot_contact::cholesky::{Factor, Symbolic};
+use reefknot_contact::cholesky::Factor;
 use reefknot_contact::order;
+use reefknot_contact::symbolic::Symbolic;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 const RUNS: usize = 15;
 
-/// Edges of a right-diagonal grid, and the opposite vertices across each inner edge (hinges).
+/// Edges of a triangulated grid, and the opposite vertices of each inner edge (hinges).
 fn cloth_pairs(n: u32) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
     let mut add = |x: u32, y: u32, other_x: i64, other_y: i64| {
@@ -35,7 +37,7 @@ fn cloth_pairs(n: u32) -> Vec<(u32, u32)> {
     };
     for (x, y) in (0..n).flat_map(|y| (0..n).map(move |x| (x, y))) {
         let (i, j) = (i64::from(x), i64::from(y));
-        // Edges along x, y and the diagonal; then across edges along y, x and the diagonal.
+        // Edges along x, y and the diagonal; then hinges of edges along y, x and the diagonal.
         for (dx, dy) in [(1, 0), (0, 1), (1, 1), (2, 1), (1, 2), (1, -1)] {
             add(x, y, i + dx, j + dy);
         }
@@ -43,7 +45,7 @@ fn cloth_pairs(n: u32) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// Springs along all pairs and a mass on each node.
+/// Matrix of springs between all pairs and a mass at each node.
 fn matrix(pattern: &Arc<BlockPattern>) -> BlockSparse {
     let mut matrix = BlockSparse::zeros(pattern.clone());
     for column in 0..pattern.nodes() {
@@ -62,7 +64,7 @@ fn matrix(pattern: &Arc<BlockPattern>) -> BlockSparse {
     matrix
 }
 
-/// Best time of several runs, in milliseconds.
+/// Shortest time of several runs (ms).
 fn best<T>(mut work: impl FnMut() -> Result<T>) -> Result<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..RUNS {
@@ -86,7 +88,7 @@ fn residual(matrix: &BlockSparse, x: &[f64]) -> f64 {
     difference.fold(0.0, f64::max)
 }
 
-/// The factorization of this crate, in a pool of so many threads.
+/// Measures the factorization of this crate with a number of threads.
 fn own(matrix: &BlockSparse, name: &str, order: &[u32], threads: usize) -> Result<()> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -108,8 +110,9 @@ fn own(matrix: &BlockSparse, name: &str, order: &[u32], threads: usize) -> Resul
             Ok(())
         })?;
         println!(
-            "{{\"method\": \"own\", \"order\": \"{name}\", \"threads\": {threads}, \"symbolic_ms\": {symbolic_ms:.1}, \
-             \"factor_ms\": {factor_ms:.1}, \"solve_ms\": {solve_ms:.2}, \"nnz_l\": {}, \"gflop\": {:.3}, \
+            "{{\"method\": \"own\", \"order\": \"{name}\", \"threads\": {threads}, \
+             \"symbolic_ms\": {symbolic_ms:.1}, \"factor_ms\": {factor_ms:.1}, \
+             \"solve_ms\": {solve_ms:.2}, \"nnz_l\": {}, \"gflop\": {:.3}, \
              \"gflop_per_s\": {:.1}, \"supernodes\": {}, \"residual\": {:.1e}}}",
             symbolic.factor_entries(),
             symbolic.operations() * 1e-9,
@@ -121,7 +124,7 @@ fn own(matrix: &BlockSparse, name: &str, order: &[u32], threads: usize) -> Resul
     })
 }
 
-/// The lower triangle as scalars, compressed by columns.
+/// Lower triangle as a scalar matrix in compressed column storage.
 fn scalars(matrix: &BlockSparse) -> (Vec<usize>, Vec<usize>, Vec<f64>) {
     let pattern = matrix.pattern();
     let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
@@ -140,18 +143,12 @@ fn scalars(matrix: &BlockSparse) -> (Vec<usize>, Vec<usize>, Vec<f64>) {
     (starts, rows, values)
 }
 
-/// The sparse factorization of faer; without an order, its minimum degree on scalars.
-fn faer_sparse(
-    matrix: &BlockSparse,
-    name: &str,
+/// Symbolic factorization of faer. Without an order, it uses minimum degree on scalars.
+fn faer_analyze(
+    pattern: SymbolicSparseColMatRef<'_, usize>,
     order: Option<&[u32]>,
     supernodal: bool,
-    threads: usize,
-) -> Result<()> {
-    let (starts, rows, values) = scalars(matrix);
-    let dofs = starts.len() - 1;
-    let pattern = SymbolicSparseColMatRef::new_checked(dofs, dofs, &starts, None, &rows);
-    let a = SparseColMatRef::new(pattern, &values[..]);
+) -> Result<SymbolicCholesky<usize>> {
     let forward: Vec<usize> = order
         .unwrap_or_default()
         .iter()
@@ -161,65 +158,81 @@ fn faer_sparse(
     for (k, &i) in forward.iter().enumerate() {
         inverse[i] = k;
     }
-    let analyze = || {
-        let ordering = match order {
-            Some(_) => SymmetricOrdering::Custom(PermRef::new_checked(&forward, &inverse, dofs)),
-            None => SymmetricOrdering::Amd,
-        };
-        let threshold = if supernodal {
-            SupernodalThreshold::FORCE_SUPERNODAL
-        } else {
-            SupernodalThreshold::FORCE_SIMPLICIAL
-        };
-        let params = CholeskySymbolicParams {
-            supernodal_flop_ratio_threshold: threshold,
-            ..Default::default()
-        };
-        factorize_symbolic_cholesky(pattern, Side::Lower, ordering, params)
-            .map_err(|e| format!("{e:?}"))
+    let dofs = pattern.ncols();
+    let ordering = match order {
+        Some(_) => SymmetricOrdering::Custom(PermRef::new_checked(&forward, &inverse, dofs)),
+        None => SymmetricOrdering::Amd,
     };
-    let symbolic_ms = best(|| Ok(analyze()?))?;
-    let symbolic = analyze()?;
-    let par = if threads > 1 {
-        Par::rayon(threads)
+    let threshold = if supernodal {
+        SupernodalThreshold::FORCE_SUPERNODAL
     } else {
-        Par::Seq
+        SupernodalThreshold::FORCE_SIMPLICIAL
     };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()?;
-    pool.install(|| {
-        let mut l = vec![0.0; symbolic.len_val()];
-        let request = symbolic.factorize_numeric_llt_scratch::<f64>(par, Spec::default());
-        let request = request.or(symbolic.solve_in_place_scratch::<f64>(1, Par::Seq));
-        let mut memory = MemBuffer::new(request);
-        let none = LltRegularization::default;
-        let mut factor_ms = f64::INFINITY;
-        let mut solve_ms = f64::INFINITY;
-        let mut x = Vec::new();
-        // The simplicial one takes seconds.
-        for _ in 0..if supernodal { RUNS } else { 2 } {
-            let start = Instant::now();
-            let stack = MemStack::new(&mut memory);
-            let factor = symbolic
-                .factorize_numeric_llt(&mut l, a, Side::Lower, none(), par, stack, Spec::default())
-                .map_err(|e| format!("{e:?}"))?;
-            factor_ms = factor_ms.min(start.elapsed().as_secs_f64() * 1e3);
-            x = right_hand_side(dofs);
-            let start = Instant::now();
-            let rhs = MatMut::from_column_major_slice_mut(&mut x, dofs, 1);
-            factor.solve_in_place_with_conj(Conj::No, rhs, Par::Seq, MemStack::new(&mut memory));
-            solve_ms = solve_ms.min(start.elapsed().as_secs_f64() * 1e3);
-        }
-        println!(
-            "{{\"method\": \"faer {}\", \"order\": \"{name}\", \"threads\": {threads}, \"symbolic_ms\": {symbolic_ms:.1}, \
-             \"factor_ms\": {factor_ms:.1}, \"solve_ms\": {solve_ms:.2}, \"nnz_l\": {}, \"residual\": {:.1e}}}",
-            if supernodal { "supernodal" } else { "simplicial" },
-            symbolic.len_val(),
-            residual(matrix, &x),
-        );
-        Ok(())
-    })
+    let params = CholeskySymbolicParams {
+        supernodal_flop_ratio_threshold: threshold,
+        ..Default::default()
+    };
+    factorize_symbolic_cholesky(pattern, Side::Lower, ordering, params)
+        .map_err(|error| format!("{error:?}").into())
+}
+
+/// Measures the sparse factorization of faer, in the order of [`faer_analyze`].
+fn faer_sparse(
+    matrix: &BlockSparse,
+    name: &str,
+    order: Option<&[u32]>,
+    supernodal: bool,
+) -> Result<()> {
+    let (starts, rows, values) = scalars(matrix);
+    let dofs = starts.len() - 1;
+    let pattern = SymbolicSparseColMatRef::new_checked(dofs, dofs, &starts, None, &rows);
+    let a = SparseColMatRef::new(pattern, &values[..]);
+    let symbolic_ms = best(|| faer_analyze(pattern, order, supernodal))?;
+    let symbolic = faer_analyze(pattern, order, supernodal)?;
+    let mut l = vec![0.0; symbolic.len_val()];
+    let request = symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default());
+    let request = request.or(symbolic.solve_in_place_scratch::<f64>(1, Par::Seq));
+    let mut memory = MemBuffer::new(request);
+    let none = LltRegularization::default;
+    let mut factor_ms = f64::INFINITY;
+    let mut solve_ms = f64::INFINITY;
+    let mut x = Vec::new();
+    // The simplicial factorization takes seconds.
+    let runs = if supernodal { RUNS } else { 2 };
+    for _ in 0..runs {
+        let start = Instant::now();
+        let stack = MemStack::new(&mut memory);
+        let factor = symbolic
+            .factorize_numeric_llt(
+                &mut l,
+                a,
+                Side::Lower,
+                none(),
+                Par::Seq,
+                stack,
+                Spec::default(),
+            )
+            .map_err(|e| format!("{e:?}"))?;
+        factor_ms = factor_ms.min(start.elapsed().as_secs_f64() * 1e3);
+        x = right_hand_side(dofs);
+        let start = Instant::now();
+        let rhs = MatMut::from_column_major_slice_mut(&mut x, dofs, 1);
+        factor.solve_in_place_with_conj(Conj::No, rhs, Par::Seq, MemStack::new(&mut memory));
+        solve_ms = solve_ms.min(start.elapsed().as_secs_f64() * 1e3);
+    }
+    println!(
+        "{{\"method\": \"faer {}\", \"order\": \"{name}\", \"threads\": 1, \
+         \"symbolic_ms\": {symbolic_ms:.1}, \"factor_ms\": {factor_ms:.1}, \
+         \"solve_ms\": {solve_ms:.2}, \"nnz_l\": {}, \"residual\": {:.1e}}}",
+        if supernodal {
+            "supernodal"
+        } else {
+            "simplicial"
+        },
+        symbolic.len_val(),
+        residual(matrix, &x),
+    );
+    Ok(())
 }
 
 fn main() -> Result<()> {
@@ -256,10 +269,8 @@ fn main() -> Result<()> {
         ("nested dissection", Some(&dissection[..])),
     ];
     for (name, order) in orders {
-        faer_sparse(&matrix, name, order, false, 1)?;
-        for threads in [1, 2] {
-            faer_sparse(&matrix, name, order, true, threads)?;
-        }
+        faer_sparse(&matrix, name, order, false)?;
+        faer_sparse(&matrix, name, order, true)?;
     }
     Ok(())
 }

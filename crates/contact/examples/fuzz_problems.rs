@@ -1,5 +1,5 @@
-//! Changes bytes of problem files at random, reads them and makes them ready to be solved: each must be a problem or an error, soon
-//! and without much memory.
+//! Changes bytes of problem files at random, reads the files and prepares them for a solver. The
+//! result must be a problem or an error, in a short time and with little memory.
 //!
 //! Usage: `cargo run --release -p reefknot-contact --example fuzz_problems -- COUNT FILE…`
 
@@ -7,10 +7,12 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use reefknot_contact::file::ProblemFile;
-use reefknot_contact::solve::task::Task;
+use reefknot_contact::file::header::seal;
+use reefknot_contact::random::Random;
+use reefknot_contact::task::Task;
 
-/// Nothing takes longer, whatever it says.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for each file.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -26,11 +28,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             let began = Instant::now();
             if let Ok(problem) = ProblemFile::from_bytes(&changed) {
                 read += 1;
-                // A matrix without an inverse is an error too.
+                // A singular matrix is an error too.
                 let _ = Task::new(problem);
             }
             longest = longest.max(began.elapsed());
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > TIME_LIMIT {
                 return Err(format!("{path}: seed {seed} took {:?}", began.elapsed()).into());
             }
         }
@@ -39,18 +41,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The bytes with a few changes: single bytes, whole numbers, copies of other parts, the end cut off.
+/// Bytes with a few changes: other bytes or integers, copies of other ranges, truncation.
 fn changed(bytes: &[u8], seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 16) as usize % below.max(1)
-    };
+    let mut random = Random::new(seed);
+    let mut next = |below: usize| random.below(below);
     let mut changed = bytes.to_vec();
     for _ in 0..=next(4) {
-        // Metadata is mostly at the start, and does more.
+        // Metadata is mostly at the start, and its changes have more effect.
         let limit = if next(2) == 0 {
             2048.min(bytes.len())
         } else {
@@ -74,6 +71,10 @@ fn changed(bytes: &[u8], seed: u64) -> Vec<u8> {
     }
     if next(8) == 0 {
         changed.truncate(next(bytes.len()));
+    }
+    // A wrong checksum would hide the other tests of the reader.
+    if next(4) != 0 {
+        seal(&mut changed);
     }
     changed
 }

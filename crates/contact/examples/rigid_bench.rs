@@ -1,4 +1,5 @@
-//! Solvers of Delassus problems on walls, towers and heaps of rigid bodies, by size and friction. Prints a line of JSON each.
+//! Measures solvers of Delassus problems on walls, towers and heaps of rigid bodies, for several
+//! sizes and coefficients of friction. Prints a line of JSON per solve.
 //!
 //! `cargo run --release -p reefknot-contact --example rigid_bench -- [CONTACTS]...`
 
@@ -8,7 +9,7 @@ use std::time::Instant;
 use glam::{DMat3, DVec3};
 use reefknot_contact::block_rows::BlockRows;
 use reefknot_contact::delassus::{DelassusError, DelassusProblem};
-use reefknot_contact::numbers::Numbers;
+use reefknot_contact::random::Random;
 use reefknot_contact::solve::Limits;
 use reefknot_contact::solve::options::Options;
 use reefknot_contact::solve::table::SOLVERS;
@@ -18,7 +19,7 @@ type Result<T> = std::result::Result<T, DelassusError>;
 const TOLERANCE: f64 = 1e-6;
 const FRICTIONS: [f64; 4] = [0.0, 0.3, 0.7, 1.2];
 
-/// Sweeps of Gauss-Seidel, at most; what ends by itself does so long before.
+/// Limit on the sweeps of Gauss-Seidel. Other solvers terminate much earlier.
 const LIMITS: Limits = Limits {
     tolerance: TOLERANCE,
     iterations: 2000,
@@ -53,7 +54,9 @@ fn measure(scene: &str, problem: &DelassusProblem) {
         let time = began.elapsed().as_secs_f64();
         let errors = problem.errors(&impulses);
         println!(
-            "{{\"scene\":\"{scene}\",\"friction\":{},\"contacts\":{},\"solver\":\"{name}\",\"time_s\":{time:.4},\"iterations\":{},\"natural_map_error\":{:.1e},\"scaled_error\":{:.1e},\"converged\":{}}}",
+            "{{\"scene\":\"{scene}\",\"friction\":{},\"contacts\":{},\"solver\":\"{name}\",\
+             \"time_s\":{time:.4},\"iterations\":{},\"natural_map_error\":{:.1e},\
+             \"scaled_error\":{:.1e},\"converged\":{}}}",
             problem.friction.first().unwrap_or(&0.0),
             problem.contacts(),
             outcome.iterations,
@@ -64,45 +67,58 @@ fn measure(scene: &str, problem: &DelassusProblem) {
     }
 }
 
-/// A rigid body whose own axes are those of space: m, kg, kg m², m/s, 1/s.
-struct Body {
+/// Rigid body whose principal axes are the coordinate axes.
+struct RigidBody {
+    /// Centre of mass (m).
     centre: DVec3,
+    /// Mass (kg).
     mass: f64,
+    /// Principal moments of inertia (kg m²).
     inertia: DVec3,
+    /// Velocity (m/s).
     velocity: DVec3,
+    /// Angular velocity (rad/s).
     spin: DVec3,
 }
 
-/// A point where two bodies touch; the normal points to the upper one. Without one below it is the ground.
-struct Touch {
+/// Contact point of two bodies, or of a body and the ground.
+struct ContactPoint {
+    /// Lower body; `None` for the ground.
     below: Option<usize>,
+    /// Upper body.
     above: usize,
+    /// Position (m).
     point: DVec3,
+    /// Unit normal, from the lower to the upper body.
     normal: DVec3,
 }
 
-/// W = Hᵀ M⁻¹ H and q = Hᵀ (v + h g).
-fn delassus(bodies: &[Body], touches: &[Touch], friction: f64) -> Result<DelassusProblem> {
+/// Problem with W = Hᵀ M⁻¹ H and q = Hᵀ (v + h g).
+fn delassus(
+    bodies: &[RigidBody],
+    contacts: &[ContactPoint],
+    friction: f64,
+) -> Result<DelassusProblem> {
     const STEP: f64 = 5e-3;
     let gravity = DVec3::new(0.0, 0.0, -9.81) * STEP;
     let frame = |normal: DVec3| {
         let (a, b) = normal.any_orthonormal_pair();
         DMat3::from_cols(normal, a, b)
     };
-    let mut of_body = vec![Vec::new(); bodies.len()];
-    let mut free = Vec::with_capacity(touches.len());
-    for (contact, touch) in touches.iter().enumerate() {
+    let mut body_contacts = vec![Vec::new(); bodies.len()];
+    let mut free = Vec::with_capacity(contacts.len());
+    for (index, contact) in contacts.iter().enumerate() {
         let mut velocity = DVec3::ZERO;
-        for (body, sign) in [(touch.below, -1.0), (Some(touch.above), 1.0)] {
-            let Some(index) = body else { continue };
-            of_body[index].push((contact as u32, sign));
-            let body = &bodies[index];
-            let arm = touch.point - body.centre;
+        for (body, sign) in [(contact.below, -1.0), (Some(contact.above), 1.0)] {
+            let Some(body) = body else { continue };
+            body_contacts[body].push((index as u32, sign));
+            let body = &bodies[body];
+            let arm = contact.point - body.centre;
             velocity += (body.velocity + gravity + body.spin.cross(arm)) * sign;
         }
-        free.push(frame(touch.normal).transpose() * velocity);
+        free.push(frame(contact.normal).transpose() * velocity);
     }
-    // ω × arm as a matrix times ω.
+    // The matrix of ω ↦ ω × arm.
     let cross = |arm: DVec3| {
         DMat3::from_cols(
             DVec3::X.cross(arm),
@@ -111,43 +127,44 @@ fn delassus(bodies: &[Body], touches: &[Touch], friction: f64) -> Result<Delassu
         )
     };
     let mut entries = Vec::new();
-    for (body, contacts) in bodies.iter().zip(&of_body) {
+    for (body, indices) in bodies.iter().zip(&body_contacts) {
         let mobility = DMat3::from_diagonal(body.inertia.recip());
-        for &(row, row_sign) in contacts {
-            let upper = &touches[row as usize];
-            let turn = cross(upper.point - body.centre) * mobility;
-            for &(column, column_sign) in contacts {
-                let other = &touches[column as usize];
-                let space = turn * cross(other.point - body.centre).transpose()
+        for &(row, row_sign) in indices {
+            let contact = &contacts[row as usize];
+            let turn = cross(contact.point - body.centre) * mobility;
+            for &(column, column_sign) in indices {
+                let other = &contacts[column as usize];
+                let world = turn * cross(other.point - body.centre).transpose()
                     + DMat3::IDENTITY * body.mass.recip();
-                let block = frame(upper.normal).transpose() * space * frame(other.normal);
+                let block = frame(contact.normal).transpose() * world * frame(other.normal);
                 entries.push((row, column, block * (row_sign * column_sign)));
             }
         }
     }
-    let friction = vec![friction; touches.len()];
-    let operator = BlockRows::new(touches.len(), entries);
+    let friction = vec![friction; contacts.len()];
+    let operator = BlockRows::new(contacts.len(), entries);
     DelassusProblem::new(operator, free, friction)
 }
 
-/// A box: its centre and its size.
+/// Centre and size of a box (m).
 type Cell = (DVec3, DVec3);
 
-/// The body of a box, with a little velocity.
-fn cuboid(cell: Cell, numbers: &mut Numbers) -> Body {
+/// Rigid body of a box, with a small random velocity.
+fn cuboid(cell: Cell, random: &mut Random) -> RigidBody {
     let mass = 600.0 * cell.1.element_product();
     let squares = cell.1 * cell.1;
     let sums = DVec3::splat(squares.element_sum()) - squares;
-    Body {
+    RigidBody {
         centre: cell.0,
         mass,
         inertia: sums * (mass / 12.0),
-        velocity: numbers.vector() * 0.01,
-        spin: numbers.vector() * 0.01,
+        velocity: random.vector() * 0.01,
+        spin: random.vector() * 0.01,
     }
 }
 
-/// The corners of the rectangle in which two boxes overlap, seen from above; without one below, all of the upper box.
+/// Corners of the overlap of two boxes in the horizontal plane, or of the upper box if there is
+/// none below.
 fn corners(below: Option<Cell>, above: Cell) -> Vec<DVec3> {
     let (mut low, mut high) = (above.0 - above.1 * 0.5, above.0 + above.1 * 0.5);
     let height = low.z;
@@ -167,18 +184,18 @@ fn corners(below: Option<Cell>, above: Cell) -> Vec<DVec3> {
     sides.map(|(x, y)| DVec3::new(x, y, height)).to_vec()
 }
 
-/// Layers of boxes, each on the one before.
+/// Problem of layers of boxes, each on the previous one.
 fn stack(layers: &[Vec<Cell>], friction: f64) -> Result<DelassusProblem> {
-    let mut numbers = Numbers(7);
-    let (mut bodies, mut touches) = (Vec::new(), Vec::new());
+    let mut random = Random::new(7);
+    let (mut bodies, mut contacts) = (Vec::new(), Vec::new());
     let mut first_below = 0;
     for (level, layer) in layers.iter().enumerate() {
         let first = bodies.len();
         for (index, cell) in layer.iter().enumerate() {
-            bodies.push(cuboid(*cell, &mut numbers));
+            bodies.push(cuboid(*cell, &mut random));
             let above = first + index;
             let mut add = |below: Option<usize>, points: Vec<DVec3>| {
-                touches.extend(points.into_iter().map(|point| Touch {
+                contacts.extend(points.into_iter().map(|point| ContactPoint {
                     below,
                     above,
                     point,
@@ -195,10 +212,10 @@ fn stack(layers: &[Vec<Cell>], friction: f64) -> Result<DelassusProblem> {
         }
         first_below = first;
     }
-    delassus(&bodies, &touches, friction)
+    delassus(&bodies, &contacts, friction)
 }
 
-/// Bricks, each on two others.
+/// A wall of bricks, each on two others.
 fn wall(contacts: usize, friction: f64) -> Result<DelassusProblem> {
     let side = ((contacts as f64 / 8.0).sqrt().ceil() as usize).max(2);
     let size = DVec3::new(0.2, 0.1, 0.1);
@@ -212,7 +229,7 @@ fn wall(contacts: usize, friction: f64) -> Result<DelassusProblem> {
     stack(&layers, friction)
 }
 
-/// Planks, three side by side, across the three below.
+/// A tower of planks, three per layer, across the three below.
 fn tower(contacts: usize, friction: f64) -> Result<DelassusProblem> {
     let (long, wide, thick) = (0.12, 0.024, 0.008);
     let plank = |level: usize, k: usize| {
@@ -229,16 +246,18 @@ fn tower(contacts: usize, friction: f64) -> Result<DelassusProblem> {
     stack(&layers, friction)
 }
 
+/// Radius of a ball (m).
 const RADIUS: f64 = 0.05;
 
-/// Balls on the ground: a lattice, shaken, and pushed apart and down a few times.
-fn packing(side: usize, numbers: &mut Numbers) -> Vec<DVec3> {
+/// Centres of packed balls on the ground: a perturbed lattice, relaxed by moving overlapping balls
+/// apart and all balls down.
+fn packing(side: usize, random: &mut Random) -> Vec<DVec3> {
     let cell = 1.95 * RADIUS;
     let cells = (0..side.pow(3)).map(|k| [k % side, k / side % side, k / side / side]);
     let mut centres: Vec<DVec3> = cells
         .map(|k| {
             let place = DVec3::from_array(k.map(|k| k as f64 + 0.5)) * cell;
-            place + numbers.vector() * (0.3 * RADIUS)
+            place + random.vector() * (0.3 * RADIUS)
         })
         .collect();
     for _ in 0..30 {
@@ -262,21 +281,21 @@ fn packing(side: usize, numbers: &mut Numbers) -> Vec<DVec3> {
 fn heap(contacts: usize, friction: f64) -> Result<DelassusProblem> {
     const GAP: f64 = 0.02 * RADIUS;
     const MASS: f64 = 4.0;
-    let mut numbers = Numbers(11);
+    let mut random = Random::new(11);
     let side = ((contacts as f64 / 4.5).cbrt().ceil() as usize).max(2);
-    let centres = packing(side, &mut numbers);
-    let ball = |centre: &DVec3| Body {
+    let centres = packing(side, &mut random);
+    let ball = |centre: &DVec3| RigidBody {
         centre: *centre,
         mass: MASS,
         inertia: DVec3::splat(0.4 * MASS * RADIUS * RADIUS),
-        velocity: numbers.vector() * 0.05,
-        spin: numbers.vector() * 0.05,
+        velocity: random.vector() * 0.05,
+        spin: random.vector() * 0.05,
     };
-    let bodies: Vec<Body> = centres.iter().map(ball).collect();
-    let mut touches = Vec::new();
-    let mut touch = |below: Option<usize>, above: usize, normal: DVec3| {
+    let bodies: Vec<RigidBody> = centres.iter().map(ball).collect();
+    let mut contacts = Vec::new();
+    let mut add_contact = |below: Option<usize>, above: usize, normal: DVec3| {
         let point = centres[above] - normal * RADIUS;
-        touches.push(Touch {
+        contacts.push(ContactPoint {
             below,
             above,
             point,
@@ -285,14 +304,14 @@ fn heap(contacts: usize, friction: f64) -> Result<DelassusProblem> {
     };
     for (a, centre) in centres.iter().enumerate() {
         if centre.z - RADIUS < GAP {
-            touch(None, a, DVec3::Z);
+            add_contact(None, a, DVec3::Z);
         }
         for (b, other) in centres.iter().enumerate().skip(a + 1) {
             let apart = *other - *centre;
             if apart.length() < 2.0 * RADIUS + GAP {
-                touch(Some(a), b, apart.normalize_or(DVec3::Z));
+                add_contact(Some(a), b, apart.normalize_or(DVec3::Z));
             }
         }
     }
-    delassus(&bodies, &touches, friction)
+    delassus(&bodies, &contacts, friction)
 }

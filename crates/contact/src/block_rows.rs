@@ -1,15 +1,15 @@
-//! Square matrices of 3×3 blocks, compressed by rows; not symmetric in general.
+//! Square matrices of 3×3 blocks in compressed row storage, not symmetric in general.
 //!
-//! Delassus operators from files are slightly unsymmetric, so both triangles are stored. A row is what one contact
-//! sees of all others, and is read from memory in one stream.
+//! Delassus operators from files are slightly unsymmetric, so both triangles are stored. A row
+//! holds the influence of all contacts on one contact, in consecutive memory.
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-/// Rows that a thread takes at a time: their products cost more than handing them over.
-const CHUNK: usize = 256;
+/// Smallest number of rows per parallel task; fewer rows cost less than the scheduling.
+const MIN_ROWS_PER_TASK: usize = 256;
 
-/// A square matrix of 3×3 blocks. Every row has its diagonal block, and columns ascend.
+/// Square matrix of 3×3 blocks. Every row has its diagonal block; columns ascend.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockRows {
     starts: Vec<usize>,
@@ -19,14 +19,15 @@ pub struct BlockRows {
 }
 
 impl BlockRows {
-    /// From entries `(row, column, block)` in any order; what is given twice is added in the order given.
+    /// Matrix from entries `(row, column, block)` in any order. Blocks at the same place are added
+    /// in the given order.
     ///
     /// # Panics
-    /// If an entry lies outside of `rows` rows and columns.
+    /// If a row or column of an entry is not below `rows`.
     pub fn new(rows: usize, entries: impl IntoIterator<Item = (u32, u32, DMat3)>) -> Self {
         let mut entries: Vec<_> = entries.into_iter().collect();
         entries.extend((0..rows as u32).map(|row| (row, row, DMat3::ZERO)));
-        // Stable: sums of entries given twice do not depend on how they are sorted.
+        // A stable sort keeps the order of additions.
         entries.sort_by_key(|(row, column, _)| (*row, *column));
         let mut matrix = Self {
             starts: Vec::with_capacity(rows + 1),
@@ -34,9 +35,12 @@ impl BlockRows {
         };
         let mut previous = None;
         for (row, column, block) in entries {
-            assert!((row.max(column) as usize) < rows, "an entry beyond {rows}");
-            match (previous == Some((row, column)), matrix.blocks.last_mut()) {
-                (true, Some(sum)) => *sum += block,
+            assert!(
+                (row.max(column) as usize) < rows,
+                "an entry in row {row} and column {column} of {rows}"
+            );
+            match matrix.blocks.last_mut() {
+                Some(sum) if previous == Some((row, column)) => *sum += block,
                 _ => {
                     matrix.starts.resize(row as usize + 1, matrix.columns.len());
                     if row == column {
@@ -52,7 +56,7 @@ impl BlockRows {
         matrix
     }
 
-    /// Number of rows, and of columns.
+    /// Number of rows, which is also that of columns.
     pub fn rows(&self) -> usize {
         self.diagonals.len()
     }
@@ -62,23 +66,23 @@ impl BlockRows {
         self.blocks.len()
     }
 
-    /// The columns and blocks of a row.
+    /// Columns and blocks of a row.
     pub fn row(&self, row: usize) -> (&[u32], &[DMat3]) {
         let range = self.starts[row]..self.starts[row + 1];
         (&self.columns[range.clone()], &self.blocks[range])
     }
 
-    /// The block on the diagonal.
+    /// Diagonal block of a row.
     pub fn diagonal(&self, row: usize) -> &DMat3 {
         &self.blocks[self.diagonals[row]]
     }
 
-    /// The block on the diagonal, to change it.
+    /// Mutable diagonal block of a row.
     pub fn diagonal_mut(&mut self, row: usize) -> &mut DMat3 {
         &mut self.blocks[self.diagonals[row]]
     }
 
-    /// A row times a vector.
+    /// Product of a row with a vector.
     pub fn row_times(&self, row: usize, x: &[DVec3]) -> DVec3 {
         let (columns, blocks) = self.row(row);
         let products = columns.iter().zip(blocks);
@@ -87,17 +91,17 @@ impl BlockRows {
         })
     }
 
-    /// `y = W x`, in parallel; each row is summed in its order.
+    /// `y = W x`, in parallel over rows.
     ///
     /// # Panics
-    /// If a vector has another length than there are rows.
+    /// If the length of a vector is not the number of rows.
     pub fn multiply(&self, x: &[DVec3], y: &mut [DVec3]) {
         assert!(x.len() == self.rows() && y.len() == self.rows());
-        let rows = y.par_iter_mut().with_min_len(CHUNK).enumerate();
+        let rows = y.par_iter_mut().with_min_len(MIN_ROWS_PER_TASK).enumerate();
         rows.for_each(|(row, y)| *y = self.row_times(row, x));
     }
 
-    /// The first row whose blocks are not all finite.
+    /// First row with a block that is not finite.
     pub fn first_not_finite(&self) -> Option<usize> {
         (0..self.rows()).find(|row| !self.row(*row).1.iter().all(DMat3::is_finite))
     }
@@ -110,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn products_are_those_of_the_entries(
+        fn products_agree_with_sums_over_entries(
             entries in prop::collection::vec((0u32..9, 0u32..9, any::<[i8; 9]>()), 0..60),
         ) {
             let block = |e: &[i8; 9]| DMat3::from_cols_array(&e.map(f64::from));
@@ -123,7 +127,7 @@ mod tests {
             }
             let mut y = vec![DVec3::NAN; 9];
             matrix.multiply(&x, &mut y);
-            // Small whole numbers: sums are exact.
+            // Sums of small integers are exact.
             prop_assert_eq!(&y[..], &wanted[..]);
             for row in 0..9 {
                 let (columns, _) = matrix.row(row);
@@ -135,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rows_and_empty_rows_are_fine() {
+    fn empty_matrices_and_rows_are_valid() {
         assert_eq!(BlockRows::new(0, []).rows(), 0);
         let matrix = BlockRows::new(3, [(2, 0, DMat3::IDENTITY)]);
         assert_eq!(matrix.stored(), 4);

@@ -1,16 +1,17 @@
-//! Symmetric matrices of 3×3 blocks, one block row per node.
+//! Symmetric sparse matrices of 3×3 blocks, one block row per node.
 //!
-//! Only the lower triangle is stored, compressed by columns. The pattern is apart from the values
-//! and shared, because it stays while the values change in every step: pinned nodes are cut off by
-//! [`BlockSparse::isolate`] instead of being removed, so that symbolic work is done once.
+//! Only the lower triangle is stored, in compressed column storage. The pattern is separate from
+//! the values and shared, because it is constant while the values change in every step. Held nodes
+//! are isolated ([`BlockSparse::isolate`]) instead of removed, so that the symbolic factorization
+//! is computed once.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 
-/// Which 3×3 blocks of a symmetric matrix may be non-zero: the lower triangle, compressed by
-/// columns, rows ascending, the diagonal block first in each column (always present).
+/// Sparsity pattern of a symmetric matrix of 3×3 blocks: the lower triangle, in compressed column
+/// storage with ascending rows. The diagonal block is always present and first in its column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockPattern {
     starts: Vec<usize>,
@@ -18,11 +19,11 @@ pub struct BlockPattern {
 }
 
 impl BlockPattern {
-    /// The pattern over `nodes` nodes that holds all diagonal blocks and the given pairs, which
-    /// may come in any order, repeated, and as `(i, j)` or `(j, i)`.
+    /// Pattern with all diagonal blocks and the blocks of the given pairs of nodes. Pairs may be in
+    /// any order, repeated, and `(i, j)` or `(j, i)`.
     ///
     /// # Panics
-    /// If a pair names a node that does not exist.
+    /// If a node of a pair is not below `nodes`.
     pub fn new(nodes: usize, pairs: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut keys: Vec<(u32, u32)> = pairs
             .into_iter()
@@ -38,16 +39,16 @@ impl BlockPattern {
             starts.push(rows.len());
             rows.push(column);
             while let Some((_, row)) = next.next_if(|key| key.0 == column) {
-                assert!((*row as usize) < nodes, "node {row} of {nodes} in a pair");
+                assert!((*row as usize) < nodes, "a pair with node {row} of {nodes}");
                 rows.push(*row);
             }
         }
-        assert!(next.peek().is_none(), "a pair of nodes beyond {nodes}");
+        assert!(next.peek().is_none(), "a pair with a node beyond {nodes}");
         starts.push(rows.len());
         Self { starts, rows }
     }
 
-    /// A pattern as it was stored: the rows of each column, one after the other; none if they are no pattern.
+    /// Pattern from its compressed columns; `None` if they are not valid.
     pub fn from_columns(starts: Vec<usize>, rows: Vec<u32>) -> Option<Self> {
         let nodes = starts.len().checked_sub(1)?;
         let is_column = |column: usize| {
@@ -62,7 +63,7 @@ impl BlockPattern {
         is_whole.then_some(Self { starts, rows })
     }
 
-    /// Number of nodes: block rows and block columns.
+    /// Number of nodes, which is that of block rows and block columns.
     pub fn nodes(&self) -> usize {
         self.starts.len() - 1
     }
@@ -72,47 +73,46 @@ impl BlockPattern {
         self.rows.len()
     }
 
-    /// Where the block of a row and a column (`row >= column`) is stored, if the pattern has it.
+    /// Index of the block at a row and a column (`row >= column`), if it is in the pattern.
     pub fn slot(&self, row: usize, column: usize) -> Option<usize> {
         let range = self.column(column);
         let found = self.rows[range.clone()].binary_search(&(row as u32));
         found.ok().map(|k| range.start + k)
     }
 
-    /// The slots of a column; its diagonal block is the first.
+    /// Slots of a column; the first is its diagonal block.
     pub fn column(&self, column: usize) -> Range<usize> {
         self.starts[column]..self.starts[column + 1]
     }
 
-    /// The row of every slot.
+    /// Row of every slot.
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 }
 
-/// A symmetric matrix with a [`BlockPattern`].
+/// Symmetric matrix with a [`BlockPattern`].
 #[derive(Clone, Debug)]
 pub struct BlockSparse {
     pattern: Arc<BlockPattern>,
-    /// One block per slot: row node by column node, lower triangle. Diagonal blocks are stored
-    /// whole and must be symmetric.
+    /// One block per slot of the pattern. Diagonal blocks are stored in full and must be symmetric.
     pub values: Vec<DMat3>,
 }
 
 impl BlockSparse {
-    /// The zero matrix with a pattern.
+    /// Zero matrix with a pattern.
     pub fn zeros(pattern: Arc<BlockPattern>) -> Self {
         let values = vec![DMat3::ZERO; pattern.blocks()];
         Self { pattern, values }
     }
 
-    /// The pattern.
+    /// Sparsity pattern.
     pub fn pattern(&self) -> &Arc<BlockPattern> {
         &self.pattern
     }
 
-    /// `y = A x`, for flat vectors of three components per node. One thread and a fixed order of
-    /// additions: the product is bound by memory, and its bits must not depend on the threads.
+    /// `y = A x`, for flat vectors with three components per node. Runs on one thread: the product
+    /// is limited by memory bandwidth, and its rounding must not depend on the threads.
     ///
     /// # Panics
     /// If a vector does not have three components per node.
@@ -135,9 +135,9 @@ impl BlockSparse {
         }
     }
 
-    /// Cuts the marked unknowns off: their rows and columns become those of `scale` times the
-    /// identity, and the pattern stays. A `scale` of the size of the other diagonal entries keeps
-    /// the matrix well conditioned. One pass over all slots, however many are marked.
+    /// Isolates the marked unknowns: their rows and columns become those of `scale` times the
+    /// identity. The pattern does not change. A `scale` similar to the other diagonal entries keeps
+    /// the condition number small.
     ///
     /// # Panics
     /// If `mask` does not have three entries per node.
@@ -149,24 +149,26 @@ impl BlockSparse {
         };
         for column in 0..self.pattern.nodes() {
             let slots = self.pattern.column(column);
-            let of_column = kept(column);
+            let kept_column = kept(column);
             for slot in slots.clone() {
-                let of_row = kept(self.pattern.rows[slot] as usize);
-                if of_row + of_column == DVec3::splat(2.0) {
+                let kept_row = kept(self.pattern.rows[slot] as usize);
+                if kept_row + kept_column == DVec3::splat(2.0) {
                     continue;
                 }
                 let block = &self.values[slot];
-                // Chosen, not multiplied: what is cut off may be no number.
-                let entry = |row: usize, column: usize| match of_row[row] * of_column[column] == 0.0
-                {
-                    true => 0.0,
-                    false => block.col(column)[row],
+                // A product with zero would keep NaN.
+                let entry = |row: usize, column: usize| {
+                    if kept_row[row] * kept_column[column] == 0.0 {
+                        0.0
+                    } else {
+                        block.col(column)[row]
+                    }
                 };
                 let column_of = |c: usize| DVec3::new(entry(0, c), entry(1, c), entry(2, c));
                 self.values[slot] = DMat3::from_cols(column_of(0), column_of(1), column_of(2));
             }
-            let cut = DVec3::ONE - of_column;
-            self.values[slots.start] += DMat3::from_diagonal(cut * scale);
+            let isolated = DVec3::ONE - kept_column;
+            self.values[slots.start] += DMat3::from_diagonal(isolated * scale);
         }
     }
 }
@@ -174,17 +176,12 @@ impl BlockSparse {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::random::Random;
     use proptest::prelude::*;
 
-    /// A random matrix: symmetric, and positive definite by diagonal dominance.
+    /// Random symmetric matrix, positive definite by diagonal dominance.
     pub(crate) fn random(nodes: usize, pairs: &[(u32, u32)], seed: u64) -> BlockSparse {
-        let mut state = seed | 1;
-        let mut number = move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-        };
+        let mut random = Random::new(seed);
         let pairs = pairs
             .iter()
             .map(|&(i, j)| (i % nodes as u32, j % nodes as u32));
@@ -192,7 +189,7 @@ pub(crate) mod tests {
         let mut matrix = BlockSparse::zeros(pattern.clone());
         for column in 0..nodes {
             for slot in pattern.column(column) {
-                let entries: [f64; 9] = std::array::from_fn(|_| number());
+                let entries: [f64; 9] = std::array::from_fn(|_| random.signed());
                 let block = DMat3::from_cols_array(&entries);
                 let row = pattern.rows()[slot] as usize;
                 if row == column {
@@ -236,7 +233,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn pattern_sorts_and_finds() {
+    fn pairs_are_sorted_and_merged() {
         let pattern = BlockPattern::new(4, [(3, 1), (1, 3), (0, 2), (2, 2), (1, 0)]);
         assert_eq!(pattern.rows(), [0, 1, 2, 1, 3, 2, 3]);
         assert_eq!(pattern.blocks(), 7);
@@ -247,7 +244,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn stored_columns_give_the_pattern_or_nothing() {
+    fn invalid_columns_are_refused() {
         let pattern = BlockPattern::new(4, [(3, 1), (0, 2)]);
         let (starts, rows) = (vec![0, 2, 4, 5, 6], vec![0, 2, 1, 3, 2, 3]);
         let stored = BlockPattern::from_columns(starts.clone(), rows.clone());
@@ -267,7 +264,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn multiply_is_the_dense_product(
+        fn products_agree_with_the_dense_matrix(
             nodes in 1usize..12,
             pairs in prop::collection::vec((0u32..12, 0u32..12), 0..40),
             seed: u64,
@@ -280,7 +277,7 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn isolate_makes_identity_rows(
+        fn isolated_unknowns_have_rows_of_a_scaled_identity(
             mask in prop::collection::vec(any::<[bool; 3]>(), 1..12),
             pairs in prop::collection::vec((0u32..12, 0u32..12), 0..40),
             seed: u64,
@@ -292,9 +289,9 @@ pub(crate) mod tests {
             let after = dense(&matrix);
             for i in 0..before.len() {
                 for j in 0..before.len() {
-                    let cut = mask[i] || mask[j];
+                    let is_isolated = mask[i] || mask[j];
                     let wanted = if i == j { 2.5 } else { 0.0 };
-                    prop_assert_eq!(after[i][j], if cut { wanted } else { before[i][j] });
+                    prop_assert_eq!(after[i][j], if is_isolated { wanted } else { before[i][j] });
                 }
             }
         }

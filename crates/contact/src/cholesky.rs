@@ -1,66 +1,37 @@
-//! The numeric Cholesky factorization of one body, `P A Pᵀ = L Lᵀ`, and solves with it.
+//! Numeric Cholesky factorization of one body, `P A Pᵀ = L Lᵀ`, and solves with it.
 //!
-//! Multifrontal over the supernodes of [`Symbolic`], with the dense kernels of faer. The sparse
-//! factorization of faer goes through the supernodes one by one: on one thread it is nearly as fast
-//! for the same order, but a second thread gains it a fifth, while branches of the tree run side by
-//! side here and gain almost half (measure with the example `factor_bench`). All buffers are kept between
-//! factorizations.
+//! The factorization is multifrontal over the supernodes of [`Symbolic`], with the dense kernels of
+//! faer. The sparse factorization of faer processes supernodes one by one: for the same order it is
+//! nearly as fast on one thread, but a second thread reduces its time by a fifth only. Here,
+//! independent branches of the tree run in parallel, which reduces the time by almost half (see the
+//! example `factor_bench`). All buffers are kept between factorizations.
 
 use std::sync::Arc;
 
 use glam::DMat3;
-use rayon::prelude::*;
 
 use crate::block_sparse::BlockSparse;
-use crate::cholesky::front::{Front, Pool, Task, zeros};
-pub use crate::symbolic::Symbolic;
+use crate::cholesky::front::{Front, Pool, SubtreeTask, zeros};
+use crate::factor_error::FactorError;
+use crate::parallel::{map_tasks, split_by_lengths};
+use crate::symbolic::Symbolic;
 
 mod dense;
 mod front;
 mod solve;
 
-/// Why a matrix could not be factorized.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FactorError {
-    /// A pivot is not positive.
-    #[error("the matrix is not positive definite at node {node}")]
-    NotPositiveDefinite {
-        /// The node whose pivot it is.
-        node: usize,
-    },
-    /// A pivot of a rod is not positive, or no number.
-    #[error("the matrix of rod {rod} is not positive definite and finite at its unknown {unknown}")]
-    NotPositiveDefiniteRod {
-        /// The rod in its batch.
-        rod: usize,
-        /// The unknown of the rod: three of each vertex, then the twist of the edge after it.
-        unknown: usize,
-    },
-    /// An entry of the matrix is not a finite number.
-    #[error("the matrix is not finite between nodes {row} and {column}")]
-    NotFinite {
-        /// The node of its row.
-        row: usize,
-        /// The node of its column.
-        column: usize,
-    },
-    /// No memory for the factor.
-    #[error("out of memory")]
-    OutOfMemory,
-}
-
-/// The factor of one body, with all buffers kept between steps.
+/// Cholesky factor of one body, with its buffers.
 #[derive(Debug)]
 pub struct Factor {
     symbolic: Arc<Symbolic>,
     fronts: Vec<Front>,
     pools: Vec<Pool>,
-    /// Whether the copies in single precision are of this factor.
-    is_light: bool,
+    /// Whether the single-precision copies are up to date.
+    has_single_precision: bool,
 }
 
 impl Factor {
-    /// Allocates the buffers. Before the first [`Factor::factorize`] the factor means nothing.
+    /// Allocates the buffers. The factor is invalid before the first [`Factor::factorize`].
     ///
     /// # Errors
     /// If memory runs out.
@@ -76,7 +47,7 @@ impl Factor {
             symbolic,
             fronts,
             pools,
-            is_light: false,
+            has_single_precision: false,
         })
     }
 
@@ -85,40 +56,40 @@ impl Factor {
         3 * self.symbolic.nodes()
     }
 
-    /// The symbolic part.
+    /// Symbolic factorization.
     pub fn symbolic(&self) -> &Arc<Symbolic> {
         &self.symbolic
     }
 
-    /// Factorizes a matrix. After an error the factor means nothing.
+    /// Factorizes a matrix. After an error the factor is invalid.
     ///
     /// # Errors
-    /// If an entry is not finite, the matrix not positive definite, or memory runs out. Of several
-    /// failing nodes always the same is reported, whatever the threads.
+    /// If an entry is not finite, the matrix is not positive definite, or memory runs out. The
+    /// reported node does not depend on the threads.
     ///
     /// # Panics
-    /// If the matrix has another number of blocks than the pattern that was analyzed.
+    /// If the matrix does not have as many nodes and blocks as the analyzed pattern.
     pub fn factorize(&mut self, matrix: &BlockSparse) -> Result<(), FactorError> {
         let symbolic = &*self.symbolic;
         assert_eq!(matrix.pattern().nodes(), symbolic.nodes());
         assert_eq!(matrix.values.len(), symbolic.blocks);
-        self.is_light = false;
+        self.has_single_precision = false;
         check_finite(matrix)?;
         for (index, stage) in symbolic.stages.iter().enumerate() {
             let tasks = &symbolic.tasks[stage.clone()];
             let Some(first) = tasks.first().map(|t| t.start) else {
                 continue;
             };
-            // Above the subtrees there are too few fronts for all threads.
+            // Above the subtrees there are fewer fronts than threads.
             let is_shared = index > 0;
             let (done, rest) = self.fronts.split_at_mut(first);
-            let fronts = parts(rest, tasks.iter().map(|t| t.len()));
+            let fronts = split_by_lengths(rest, tasks.iter().map(|t| t.len()));
             let pools = &mut self.pools[stage.clone()];
             let work: Vec<_> = tasks.iter().zip(fronts).zip(pools).collect();
             let done = &*done;
-            let results = run(work, |((task, fronts), pool)| {
+            let results = map_tasks(work, |((task, fronts), pool)| {
                 let first = task.start;
-                let mut task_run = Task {
+                let mut task_run = SubtreeTask {
                     symbolic,
                     matrix,
                     is_shared,
@@ -143,59 +114,40 @@ impl Factor {
         solve::solve_in_place::<f64>(&self.symbolic, &self.fronts, rhs);
     }
 
-    /// Copies the factor to single precision, for [`Factor::solve_lightly`].
+    /// Copies the factor to single precision for [`Factor::solve_single_precision`].
     ///
     /// # Errors
     /// If memory runs out.
-    pub fn lighten(&mut self) -> Result<(), FactorError> {
+    pub fn copy_to_single_precision(&mut self) -> Result<(), FactorError> {
         for front in &mut self.fronts {
-            front.light.clear();
-            let reserved = front.light.try_reserve_exact(front.panel.len());
+            front.single.clear();
+            let reserved = front.single.try_reserve_exact(front.panel.len());
             reserved.map_err(|_| FactorError::OutOfMemory)?;
             let entries = front.panel.iter().map(|entry| *entry as f32);
-            front.light.extend(entries);
+            front.single.extend(entries);
         }
-        self.is_light = true;
+        self.has_single_precision = true;
         Ok(())
     }
 
-    /// Whether it was copied to single precision since it was factorized.
-    pub fn is_light(&self) -> bool {
-        self.is_light
+    /// Whether the single-precision copy is up to date.
+    pub fn has_single_precision(&self) -> bool {
+        self.has_single_precision
     }
 
-    /// Replaces `rhs` by about `A⁻¹ rhs`, from what was last copied to single precision: half the memory to read, which is what bounds
-    /// a solve. How many digits hold depends on the matrix.
+    /// Replaces `rhs` by an approximation of `A⁻¹ rhs` from the last single-precision copy. It
+    /// reads half the memory, whose bandwidth limits a solve. The accuracy depends on the condition
+    /// of A.
     ///
     /// # Panics
     /// If `rhs` does not have three components per node.
-    pub fn solve_lightly(&self, rhs: &mut [f64]) {
+    pub fn solve_single_precision(&self, rhs: &mut [f64]) {
         assert_eq!(rhs.len(), self.dofs());
         solve::solve_in_place::<f32>(&self.symbolic, &self.fronts, rhs);
     }
 }
 
-/// Cuts a slice into consecutive parts; what is left over is dropped.
-pub fn parts<T>(slice: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
-    let mut rest = slice;
-    let mut parts = Vec::new();
-    for length in lengths {
-        let (part, tail) = rest.split_at_mut(length);
-        parts.push(part);
-        rest = tail;
-    }
-    parts
-}
-
-/// Runs independent work, on this thread if there is only one piece: small bodies need no others.
-fn run<W: Send, R: Send>(work: Vec<W>, each: impl Fn(W) -> R + Sync + Send) -> Vec<R> {
-    if work.len() == 1 {
-        work.into_iter().map(each).collect()
-    } else {
-        work.into_par_iter().map(each).collect()
-    }
-}
-
+/// Checks that all entries are finite.
 fn check_finite(matrix: &BlockSparse) -> Result<(), FactorError> {
     if matrix.values.iter().all(DMat3::is_finite) {
         return Ok(());
@@ -224,7 +176,7 @@ mod tests {
     fn solve(matrix: &BlockSparse) -> (Vec<f64>, f64) {
         let symbolic = Arc::new(Symbolic::analyze(matrix.pattern()).unwrap());
         let mut factor = Factor::new(symbolic).unwrap();
-        // Twice: leftovers in the kept buffers must not matter.
+        // Twice, because buffers are reused.
         factor.factorize(matrix).unwrap();
         factor.factorize(matrix).unwrap();
         let rhs: Vec<f64> = (0..factor.dofs()).map(|i| (i as f64).cos()).collect();
@@ -245,28 +197,28 @@ mod tests {
     }
 
     #[test]
-    fn a_solve_in_single_precision_has_six_digits() {
+    fn single_precision_solves_have_six_digits() {
         let matrix = random(900, &grid(30), 5);
         let mut factor =
             Factor::new(Arc::new(Symbolic::analyze(matrix.pattern()).unwrap())).unwrap();
         factor.factorize(&matrix).unwrap();
-        factor.lighten().unwrap();
+        factor.copy_to_single_precision().unwrap();
         let rhs: Vec<f64> = (0..factor.dofs()).map(|i| (i as f64).cos()).collect();
-        let (mut exact, mut light) = (rhs.clone(), rhs);
+        let (mut exact, mut single) = (rhs.clone(), rhs);
         factor.solve_in_place(&mut exact);
-        factor.solve_lightly(&mut light);
+        factor.solve_single_precision(&mut single);
         let largest = exact.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-        let off = exact.iter().zip(&light).map(|(a, b)| (a - b).abs());
-        let off = off.fold(0.0, f64::max);
-        // Entries are rounded to 6e-8 of themselves; and they are rounded.
+        let errors = exact.iter().zip(&single).map(|(a, b)| (a - b).abs());
+        let error = errors.fold(0.0, f64::max);
+        // The relative rounding error of an entry is 6e-8, and not zero.
         assert!(
-            off < 1e-6 * largest && off > 1e-10 * largest,
-            "{off} of {largest}"
+            error < 1e-6 * largest && error > 1e-10 * largest,
+            "{error} of {largest}"
         );
     }
 
     #[test]
-    fn solves_single_node_diagonal_loose_and_grid() {
+    fn solutions_satisfy_the_system_for_many_patterns() {
         let loose: Vec<_> = (0..300).filter(|i| i % 7 > 0).map(|i| (i, i + 1)).collect();
         let star: Vec<_> = (1..400).map(|i| (0, i)).collect();
         let dense: Vec<_> = (0..90).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
@@ -289,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn same_bits_in_every_pool() {
+    fn results_do_not_depend_on_the_number_of_threads() {
         let matrix = random(3600, &grid(60), 3);
         let bits = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -298,12 +250,12 @@ mod tests {
         };
         let one = bits(1);
         let symbolic = Symbolic::analyze(matrix.pattern()).unwrap();
-        assert!(symbolic.stages.len() > 2, "nothing runs in parallel");
+        assert!(symbolic.stages.len() > 2, "no stage runs in parallel");
         assert!(one == bits(2) && one == bits(3));
     }
 
     #[test]
-    fn bad_matrices_are_errors() {
+    fn infinite_and_indefinite_matrices_are_errors() {
         let good = random(900, &grid(30), 5);
         let mut factor = Factor::new(Arc::new(Symbolic::analyze(good.pattern()).unwrap())).unwrap();
         let slot = good.pattern().slot(31, 0).unwrap();
@@ -330,7 +282,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn solves_random_matrices(
+        fn solutions_satisfy_the_system_for_random_matrices(
             nodes in 1usize..150,
             pairs in prop::collection::vec((0u32..150, 0u32..150), 0..400),
             seed: u64,
@@ -339,7 +291,7 @@ mod tests {
             prop_assert!(solve(&matrix).1 < 1e-11);
             for order in [
                 minimum_degree(matrix.pattern()).unwrap(),
-                Symbolic::analyze(matrix.pattern()).unwrap().order().to_vec(),
+                Symbolic::analyze(matrix.pattern()).unwrap().order,
             ] {
                 let mut sorted = order;
                 sorted.sort_unstable();

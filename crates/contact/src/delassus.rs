@@ -1,32 +1,34 @@
-//! The contact problem in the impulses alone: u = W r + q, (u, r) in Signorini's and Coulomb's law for every contact.
+//! Contact problems in the impulses: u = W r + q, where (u, r) of every contact satisfies the law
+//! of Signorini and Coulomb.
 //!
-//! Contacts have local axes (normal, tangent, tangent). W = B A⁻¹ Bᵀ is the Delassus operator: how impulses change
-//! relative velocities. It is positive semidefinite up to rounding, often singular (then r is not unique), and
-//! from some files slightly unsymmetric. Problems come from files of FCLIB or from a nodal problem.
+//! Contacts have local axes (normal, tangent, tangent). The Delassus operator W = B A⁻¹ Bᵀ maps
+//! impulses to changes of relative velocities. It is positive semidefinite up to rounding, often
+//! singular (then r is not unique), and slightly unsymmetric in some files. Problems come from
+//! FCLIB files or from nodal problems.
 
 pub mod nodal;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use glam::DVec3;
 
 use crate::block_rows::BlockRows;
 use crate::law;
-use crate::problem::larger;
+use crate::problem::nan_max;
 use crate::symmetric::spectral_norm;
 
 /// A frictional contact problem in the impulses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DelassusProblem {
-    /// W.
+    /// Delassus operator W.
     pub operator: BlockRows,
-    /// q: the relative velocity of each contact without impulses.
+    /// Free relative velocity q of each contact, without impulses.
     pub free: Vec<DVec3>,
     /// μ of each contact.
     pub friction: Vec<f64>,
 }
 
-/// How far impulses are from a solution.
+/// Errors of impulses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DelassusErrors {
     /// See [`DelassusProblem::natural_map_error`].
@@ -36,18 +38,19 @@ pub struct DelassusErrors {
 }
 
 impl DelassusErrors {
-    /// The larger of the two; not a number if one is not.
+    /// Larger of the two; NaN if one is.
     pub fn largest(&self) -> f64 {
-        larger(self.natural_map, self.scaled)
+        nan_max(self.natural_map, self.scaled)
     }
 }
 
-/// Why a problem cannot be posed.
+/// Reason why a problem is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DelassusError {
-    /// Vectors and matrix do not fit together.
+    /// Sizes of vectors and matrix differ.
     #[error(
-        "{contacts} contacts in W, but {free} relative velocities in q and {friction} coefficients of friction"
+        "{contacts} contacts in W, but {free} relative velocities in q \
+         and {friction} coefficients of friction"
     )]
     Sizes {
         /// Rows of W.
@@ -57,15 +60,15 @@ pub enum DelassusError {
         /// Length of μ.
         friction: usize,
     },
-    /// An entry is no finite number.
+    /// An entry is not finite.
     #[error("contact {contact}: {what} is not finite")]
     NotFinite {
         /// The contact.
         contact: usize,
-        /// Which of W, q and μ.
+        /// W, q or μ.
         what: &'static str,
     },
-    /// A negative coefficient of friction.
+    /// A coefficient of friction is negative.
     #[error("contact {contact}: the coefficient of friction is negative")]
     NegativeFriction {
         /// The contact.
@@ -74,10 +77,10 @@ pub enum DelassusError {
 }
 
 impl DelassusProblem {
-    /// Checks sizes and values.
+    /// Problem with checked sizes and values.
     ///
     /// # Errors
-    /// If sizes do not fit, an entry is not finite, or a coefficient of friction is negative.
+    /// If sizes differ, an entry is not finite, or a coefficient of friction is negative.
     pub fn new(
         operator: BlockRows,
         free: Vec<DVec3>,
@@ -126,25 +129,25 @@ impl DelassusProblem {
         velocities
     }
 
-    /// 1/‖W_cc‖ (kg), with the spectral norm; 0 where impulses do nothing.
+    /// 1/‖W_cc‖ (kg), with the spectral norm; 0 if W_cc is zero.
     pub fn inverse_scale(&self, contact: usize) -> f64 {
         let norm = spectral_norm(self.operator.diagonal(contact));
         if norm > 0.0 { norm.recip() } else { 0.0 }
     }
 
-    /// The error of the natural map with ρ = 1 as Siconos reports it: ‖r − P_K(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖). It
-    /// adds impulses and velocities, so it depends on the units.
+    /// Error of the natural map with ρ = 1, as reported by Siconos: ‖r − P_K(r − ũ)‖ / max(‖q‖,
+    /// ‖r‖, ‖u‖). It adds impulses and velocities, so it depends on the units.
     pub fn natural_map_error(&self, impulses: &[DVec3]) -> f64 {
-        self.natural_map_error_of(impulses, &self.velocities(impulses))
+        self.natural_map_error_with(impulses, &self.velocities(impulses))
     }
 
-    /// The same with relative velocities that come from elsewhere.
-    pub(crate) fn natural_map_error_of(&self, impulses: &[DVec3], velocities: &[DVec3]) -> f64 {
+    /// [`DelassusProblem::natural_map_error`] with given relative velocities.
+    pub(crate) fn natural_map_error_with(&self, impulses: &[DVec3], velocities: &[DVec3]) -> f64 {
         let size = norm(&self.free).max(norm(impulses)).max(norm(velocities));
         ratio(self.natural_map(impulses, velocities, |_| 1.0), size)
     }
 
-    /// The error without units: ‖r − P_K(r − ρ_c ũ)‖ / max(‖r‖, ‖ρ_c q‖), where ρ_c = 1/‖W_cc‖.
+    /// Dimensionless error: ‖r − P_K(r − ρ_c ũ)‖ / max(‖r‖, ‖ρ_c q‖), where ρ_c = 1/‖W_cc‖.
     pub fn scaled_error(&self, impulses: &[DVec3]) -> f64 {
         let velocities = self.velocities(impulses);
         let scales: Vec<f64> = (0..self.contacts())
@@ -166,11 +169,11 @@ impl DelassusProblem {
 
     /// ‖r − P_K(r − ρ_c ũ)‖.
     fn natural_map(&self, impulses: &[DVec3], u: &[DVec3], rho: impl Fn(usize) -> f64) -> f64 {
-        let of_contact = |contact: usize| {
+        let natural_map = |contact: usize| {
             let friction = self.friction[contact];
             law::natural_map(friction, u[contact], impulses[contact], rho(contact))
         };
-        let squares = (0..self.contacts()).map(|contact| of_contact(contact).length_squared());
+        let squares = (0..self.contacts()).map(|contact| natural_map(contact).length_squared());
         squares.sum::<f64>().sqrt()
     }
 }
@@ -183,7 +186,7 @@ fn norm(vectors: &[DVec3]) -> f64 {
         .sqrt()
 }
 
-/// An error against a size; nothing against nothing is no error.
+/// Relative error; 0/0 is 0.
 fn ratio(error: f64, size: f64) -> f64 {
     if error == 0.0 { 0.0 } else { error / size }
 }

@@ -1,11 +1,11 @@
-//! Dense systems that are not symmetric.
+//! Dense unsymmetric linear systems.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::{factor, solve};
 use faer::perm::PermRef;
 use faer::{MatMut, MatRef, Par, Spec};
 
-/// The factors of a dense matrix by Gaussian elimination with partial pivoting, on one thread.
+/// LU factors of a dense matrix with partial pivoting, computed on one thread.
 #[derive(Clone, Debug)]
 pub struct DenseLu {
     size: usize,
@@ -15,7 +15,7 @@ pub struct DenseLu {
 }
 
 impl DenseLu {
-    /// Factorizes a matrix that is stored column by column. Nothing if there is no memory for it, or it is not finite.
+    /// Factorizes a column-major matrix. `None` if memory runs out or an entry is not finite.
     ///
     /// # Panics
     /// If there are not `size`² entries.
@@ -44,8 +44,8 @@ impl DenseLu {
         Some(lu)
     }
 
-    /// Replaces right-hand sides, column after column, by the solutions. Nothing is done without memory for it; what the matrix cannot give
-    /// is not finite.
+    /// Replaces concatenated right-hand sides by the solutions. `None`, without any change, if
+    /// memory runs out. Solutions of a singular matrix are not finite.
     pub fn solve_in_place(&self, rhs: &mut [f64]) -> Option<()> {
         let columns = rhs.len() / self.size.max(1);
         let needed = solve::solve_in_place_scratch::<usize, f64>(self.size, columns, Par::Seq);
@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn solves_what_it_multiplied(
+        fn a_solve_inverts_the_product(
             mut matrix in prop::collection::vec(-1.0f64..1.0, 49),
             wanted in prop::collection::vec(-1.0f64..1.0, 14),
         ) {

@@ -1,13 +1,15 @@
-//! Problems and answers in files.
+//! Files of problems and solutions.
 //!
-//! Problems come in two formats, told apart by their first bytes: FCLIB, the HDF5 files in which programs of computational
-//! mechanics exchange contact problems ([`fclib`]), and captured problems of reefknot itself, which keep nodes, bodies and
-//! the warm start ([`problem`]). Answers are safetensors files ([`solution`]). What is read is checked in full: a
-//! damaged or hostile file gives an error that names the object at fault, never a panic and never more memory than
-//! the file is worth.
+//! Problem files have two formats, recognized by their first bytes: FCLIB, the HDF5 format in which
+//! programs of computational mechanics exchange contact problems ([`fclib`]), and captured problems
+//! of reefknot, which contain nodes, bodies and the warm start ([`problem`]). Solutions are
+//! safetensors files ([`solution`]). All input is validated: a damaged or malicious file causes an
+//! error with the name of the invalid object, never a panic, and never an allocation larger than a
+//! small multiple of the file.
 
 pub mod fclib;
 mod hdf5;
+pub mod header;
 pub mod problem;
 pub mod solution;
 mod tensors;
@@ -16,12 +18,12 @@ use crate::global::GlobalProblem;
 use fclib::FclibProblem;
 use problem::CapturedProblem;
 
-/// A problem, whichever the format of its file.
+/// Problem from a file of either format.
 #[derive(Clone, Debug)]
 pub enum ProblemFile {
-    /// From another program.
+    /// Problem in the format FCLIB.
     Fclib(FclibProblem),
-    /// From a step of reefknot.
+    /// Problem of a step of reefknot.
     Captured(CapturedProblem),
 }
 
@@ -29,7 +31,7 @@ impl ProblemFile {
     /// Reads a file of either format.
     ///
     /// # Errors
-    /// If the bytes are of neither format, or not a problem.
+    /// If the bytes have neither format, or the problem is not valid.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
         if hdf5::is_hdf5(bytes) {
             return FclibProblem::from_bytes(bytes).map(Self::Fclib);
@@ -40,7 +42,7 @@ impl ProblemFile {
         Err(FileError::UnknownFormat)
     }
 
-    /// The problem in the form of FCLIB.
+    /// Problem in the form of FCLIB.
     pub fn to_fclib(&self) -> FclibProblem {
         match self {
             Self::Fclib(problem) => problem.clone(),
@@ -51,18 +53,18 @@ impl ProblemFile {
     }
 }
 
-/// Why a file is not what it should be.
+/// Reason why a file is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
-    /// Neither format.
+    /// The file has neither format.
     #[error("it is neither an FCLIB problem (HDF5) nor a captured problem (safetensors)")]
     UnknownFormat,
-    /// Something in the file is absent, damaged, of another type or size, or makes no sense.
+    /// An object of the file is missing, damaged, of the wrong type or size, or not valid.
     #[error("{object} {reason}")]
     Object {
-        /// Where in the file.
+        /// Name of the object.
         object: String,
-        /// What is wrong with it.
+        /// Reason, as the rest of a sentence that starts with the name.
         reason: String,
     },
 }

@@ -1,10 +1,11 @@
-//! The contact problem with general matrices: M v = H r + f, u = Hᵀ v + w, (u, r) in Signorini's and Coulomb's law for every
-//! contact.
+//! Contact problems with general matrices: M v = H r + f, u = Hᵀ v + w, where (u, r) of every
+//! contact satisfies the law of Signorini and Coulomb.
 //!
-//! This is how FCLIB states problems of other programs (Acary, Brémond, Koziara and Pérignon 2014): unknowns may be of any
-//! kind, and H holds the local axes (normal, tangent, tangent) of each contact. M falls apart into what moves
-//! independently (bodies, or single unknowns of a rigid one); each part is factorized by itself, so that condensing to the
-//! impulses alone ([`GlobalProblem::condense`]) costs what the parts cost, and W stays sparse by bodies.
+//! This is the global form of FCLIB (Acary, Brémond, Koziara and Pérignon 2014). Unknowns are
+//! arbitrary, and the columns of H are in the local axes (normal, tangent, tangent) of the
+//! contacts. M is block diagonal: a connected component is a body, or a single unknown of a rigid
+//! body. Components are factorized separately, which keeps the condensation to the impulses
+//! ([`GlobalProblem::condense`]) cheap and W sparse.
 
 mod factor;
 mod nodal;
@@ -21,84 +22,85 @@ use crate::delassus::{DelassusError, DelassusProblem};
 use crate::sparse_rows::SparseRows;
 use factor::Component;
 
-/// Contacts whose columns of M⁻¹H are computed at once; bounds the memory that large bodies need.
-const BATCH: usize = 32;
+/// Contacts per batch of columns of M⁻¹H. Limits the memory for large bodies.
+const CONTACTS_PER_BATCH: usize = 32;
 
-/// W with more blocks than this (3 GB) does not fit into the memory of many machines.
-const MOST_BLOCKS: usize = 40_000_000;
+/// Limit on the blocks of W (3 GB).
+const MAX_BLOCKS: usize = 40_000_000;
 
 /// A frictional contact problem with general matrices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GlobalProblem {
-    /// M, square.
+    /// Square matrix M.
     pub mass: SparseRows,
-    /// H: three columns per contact.
+    /// Matrix H, three columns per contact.
     pub contacts: SparseRows,
-    /// f.
+    /// Right-hand side f.
     pub force: Vec<f64>,
-    /// w of each contact.
+    /// Constant relative velocity w of each contact.
     pub kinematic: Vec<DVec3>,
     /// μ of each contact.
     pub friction: Vec<f64>,
 }
 
-/// Why a problem cannot be posed or condensed.
+/// Reason why a problem is not valid or cannot be condensed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GlobalError {
-    /// Vectors and matrices do not fit together.
+    /// A size does not match the other sizes.
     #[error("{what} is {found}, but must be {wanted}")]
     Size {
-        /// The length of which vector, or of which side of a matrix.
+        /// Name of the size.
         what: &'static str,
-        /// What it is.
+        /// Actual value.
         found: usize,
-        /// What the other sizes ask for.
+        /// Value required by the other sizes.
         wanted: usize,
     },
-    /// An entry is no finite number.
+    /// An entry is not finite.
     #[error("{what} is not finite at {place}")]
     NotFinite {
-        /// Which matrix or vector.
+        /// Name of the matrix or vector.
         what: &'static str,
         /// Row or contact.
         place: usize,
     },
-    /// A negative coefficient of friction.
+    /// A coefficient of friction is negative.
     #[error("contact {contact}: the coefficient of friction is negative")]
     NegativeFriction {
         /// The contact.
         contact: usize,
     },
-    /// M has no inverse.
+    /// M is singular.
     #[error("M is singular at or near row {row}; every unknown needs a mass")]
     Singular {
-        /// First row of the part of M that is singular.
+        /// First row of the singular component of M.
         row: usize,
     },
     /// There is not enough memory to factorize M.
-    #[error("there is not enough memory to factorize the part of M at row {row}")]
+    #[error("there is not enough memory to factorize the component of M at row {row}")]
     Memory {
-        /// First row of the part.
+        /// First row of the component.
         row: usize,
     },
     /// Too many contacts act on one body.
     #[error(
-        "W would have {blocks} blocks of 3×3, more than {MOST_BLOCKS}; too many contacts act on the same body"
+        "W would have {blocks} blocks of 3×3, more than {MAX_BLOCKS}; \
+         too many contacts act on the same body"
     )]
     TooLarge {
-        /// How many.
+        /// Number of blocks.
         blocks: usize,
     },
-    /// The condensed problem is no problem.
-    #[error("condensed, {0}")]
+    /// The condensed problem is not valid.
+    #[error("the condensed problem is not valid: {0}")]
     Condensed(#[from] DelassusError),
 }
 
 impl GlobalProblem {
-    /// Checks sizes and values.
+    /// Problem with checked sizes and values.
     ///
     /// # Errors
-    /// If sizes do not fit, an entry is not finite, or a coefficient of friction is negative.
+    /// If sizes differ, an entry is not finite, or a coefficient of friction is negative.
     pub fn new(
         mass: SparseRows,
         contacts: SparseRows,
@@ -145,7 +147,7 @@ impl GlobalProblem {
         })
     }
 
-    /// Factorizes M, part by part.
+    /// Factorizes the components of M.
     ///
     /// # Errors
     /// If M is singular, or there is not enough memory.
@@ -153,36 +155,36 @@ impl GlobalProblem {
         MassFactor::new(&self.mass)
     }
 
-    /// The problem in the impulses alone: W = Hᵀ M⁻¹ H, q = Hᵀ M⁻¹ f + w.
+    /// Problem in the impulses: W = Hᵀ M⁻¹ H, q = Hᵀ M⁻¹ f + w.
     ///
     /// # Errors
     /// If W would be too large, or is not finite.
     pub fn condense(&self, factor: &MassFactor) -> Result<DelassusProblem, GlobalError> {
-        let parts = factor.components().par_iter();
-        let touched: Vec<Vec<u32>> = parts.map(|part| self.touched(part)).collect();
-        let blocks = touched.iter().map(|contacts| contacts.len().pow(2)).sum();
-        if blocks > MOST_BLOCKS {
+        let components = factor.components().par_iter();
+        let contacts: Vec<Vec<u32>> = components.map(|it| self.contacts_on(it)).collect();
+        let blocks = contacts.iter().map(|contacts| contacts.len().pow(2)).sum();
+        if blocks > MAX_BLOCKS {
             return Err(GlobalError::TooLarge { blocks });
         }
-        let parts = factor.components().iter().zip(&touched);
-        let tasks: Vec<_> = parts
-            .flat_map(|(part, contacts)| {
-                let batches = contacts.chunks(BATCH);
-                batches.map(move |batch| (part, contacts, batch))
+        let components = factor.components().iter().zip(&contacts);
+        let tasks: Vec<_> = components
+            .flat_map(|(component, contacts)| {
+                let batches = contacts.chunks(CONTACTS_PER_BATCH);
+                batches.map(move |batch| (component, contacts, batch))
             })
             .collect();
         let blocks: Vec<Vec<(u32, u32, DMat3)>> = tasks
             .into_par_iter()
-            .map(|(part, contacts, batch)| self.condense_batch(part, contacts, batch))
+            .map(|(component, contacts, batch)| self.condense_batch(component, contacts, batch))
             .collect();
         let operator = BlockRows::new(self.friction.len(), blocks.into_iter().flatten());
         let free = self.relative_velocities(&factor.solve(&self.force));
         Ok(DelassusProblem::new(operator, free, self.friction.clone())?)
     }
 
-    /// The contacts that act on a part of M, ascending.
-    fn touched(&self, part: &Component) -> Vec<u32> {
-        let unknowns = part.unknowns().iter();
+    /// Contacts that act on a component of M, ascending.
+    fn contacts_on(&self, component: &Component) -> Vec<u32> {
+        let unknowns = component.unknowns().iter();
         let columns = unknowns.flat_map(|unknown| self.contacts.row(*unknown as usize).0);
         let mut contacts: Vec<u32> = columns.map(|column| column / 3).collect();
         contacts.sort_unstable();
@@ -190,16 +192,17 @@ impl GlobalProblem {
         contacts
     }
 
-    /// What a part of M adds to the columns of some contacts (`batch`) of W, in the rows of all contacts that act on it.
+    /// Entries of W from one component of M: the columns of the contacts `batch`, in the rows of
+    /// all contacts on the component.
     fn condense_batch(
         &self,
-        part: &Component,
+        component: &Component,
         contacts: &[u32],
         batch: &[u32],
     ) -> Vec<(u32, u32, DMat3)> {
-        let (size, width) = (part.unknowns().len(), 3 * batch.len());
+        let (size, width) = (component.unknowns().len(), 3 * batch.len());
         let mut solved = vec![0.0; size * width];
-        for (row, unknown) in part.unknowns().iter().enumerate() {
+        for (row, unknown) in component.unknowns().iter().enumerate() {
             let (columns, values) = self.contacts.row(*unknown as usize);
             for (column, value) in columns.iter().zip(values) {
                 if let Ok(place) = batch.binary_search(&(column / 3)) {
@@ -207,16 +210,16 @@ impl GlobalProblem {
                 }
             }
         }
-        part.solve_in_place(&mut solved);
+        component.solve_in_place(&mut solved);
         let mut product = vec![DMat3::ZERO; contacts.len() * batch.len()];
-        for (row, unknown) in part.unknowns().iter().enumerate() {
+        for (row, unknown) in component.unknowns().iter().enumerate() {
             let (columns, values) = self.contacts.row(*unknown as usize);
             for (column, value) in columns.iter().zip(values) {
                 let first = contacts.partition_point(|contact| *contact < column / 3) * batch.len();
                 for (place, block) in product[first..first + batch.len()].iter_mut().enumerate() {
                     for axis in 0..3 {
-                        let moved = solved[(3 * place + axis) * size + row];
-                        block.col_mut(axis)[*column as usize % 3] += value * moved;
+                        let velocity = solved[(3 * place + axis) * size + row];
+                        block.col_mut(axis)[*column as usize % 3] += value * velocity;
                     }
                 }
             }
@@ -241,13 +244,15 @@ impl GlobalProblem {
 
     /// u = Hᵀ v + w.
     pub fn relative_velocities(&self, velocities: &[f64]) -> Vec<DVec3> {
-        let moved = self.contacts.transposed_times(velocities);
-        let pairs = moved.chunks_exact(3).zip(&self.kinematic);
+        let products = self.contacts.transposed_times(velocities);
+        let pairs = products.chunks_exact(3).zip(&self.kinematic);
         pairs.map(|(u, w)| DVec3::from_slice(u) + *w).collect()
     }
 
-    /// The error as Siconos reports it: that of the law, as [`DelassusProblem::natural_map_error`] with u = Hᵀ v + w, plus
-    /// that of the motion, ‖M v − H r − f‖ / max(‖f‖, ‖M v‖, ‖H r‖). `condensed` is this problem in the impulses.
+    /// Error as reported by Siconos: that of the contact law, as
+    /// [`DelassusProblem::natural_map_error`] with u = Hᵀ v + w, plus that of the equations of
+    /// motion, ‖M v − H r − f‖ / max(‖f‖, ‖M v‖, ‖H r‖). `condensed` is this problem in the
+    /// impulses.
     pub fn natural_map_error(
         &self,
         condensed: &DelassusProblem,
@@ -261,15 +266,15 @@ impl GlobalProblem {
         let residual: Vec<f64> = sums.map(|((mv, hr), f)| mv - hr - f).collect();
         let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
         let size = norm(&self.force).max(norm(&momentum)).max(norm(&pushed));
-        let of_motion = match norm(&residual) {
+        let motion_error = match norm(&residual) {
             0.0 => 0.0,
             rest => rest / size,
         };
-        condensed.natural_map_error_of(impulses, &relative) + of_motion
+        condensed.natural_map_error_with(impulses, &relative) + motion_error
     }
 }
 
-/// The components of vectors, one after the other.
+/// Concatenated components of vectors.
 pub(crate) fn flat(vectors: &[DVec3]) -> Vec<f64> {
     vectors
         .iter()

@@ -1,14 +1,14 @@
-//! Arithmetic on four numbers at once, one from each of four equal problems.
+//! Vector arithmetic on four numbers, one from each of four problems of the same shape.
 //!
-//! Batches of small equal problems (rods) are stored four by four, so that one vector instruction works on all four and
-//! nothing inside a problem has to be parallel. A computation is written once, as a [`Kernel`]; it is compiled twice,
-//! with and without the vector instructions that not all machines have, and [`dispatch`] runs the one that fits. The
-//! compiler makes vector code of plain arrays if everything is inlined. No fused multiply-add is used, so both give the
-//! same bits.
+//! Batches of small problems of the same shape (rods) are stored in groups of four, so that one
+//! vector instruction works on four problems. A computation is written once, as a [`Kernel`]. It is
+//! compiled twice, with and without AVX2, and [`dispatch`] selects a version for the processor. The
+//! compiler vectorizes operations on arrays if all functions are inlined. Fused multiply-add is not
+//! used, so both versions have the same bits.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Problems in a group.
+/// Problems per group.
 pub const LANES: usize = 4;
 
 /// One number of each problem of a group, with arithmetic lane by lane.
@@ -16,8 +16,8 @@ pub const LANES: usize = 4;
 #[repr(align(32))]
 pub struct Lanes(pub [f64; LANES]);
 
-/// What formulas are written in: [`Lanes`], or something that can be computed with like them.
-pub trait Number:
+/// Scalar type of formulas: [`Lanes`], or a type with the same operations (dual numbers).
+pub trait Scalar:
     Copy
     + Send
     + Sync
@@ -39,36 +39,36 @@ pub trait Number:
     /// Sine and cosine.
     fn sin_cos(self) -> (Self, Self);
 
-    /// The larger of two numbers; the other one if `self` is not a number.
+    /// Larger of two numbers; `bound` if `self` is NaN.
     #[inline(always)]
     fn at_least(self, bound: Self) -> Self {
         self.where_greater(bound, self, bound)
     }
 
-    /// Without its sign.
+    /// Absolute value.
     #[inline(always)]
     fn abs(self) -> Self {
         self.where_greater(Self::splat(0.0), self, -self)
     }
 
-    /// The angle in [−π, π] whose sine and cosine are proportional to these; 0 if both are 0.
+    /// Angle in [−π, π] whose sine and cosine are proportional to these; 0 if both are 0.
     #[inline(always)]
     fn angle(sine: Self, cosine: Self) -> Self {
         angle(sine, cosine)
     }
 }
 
-/// A computation on groups. Mark `run` and every function with [`Lanes`] that it calls `#[inline(always)]`: what is not
-/// inlined is compiled without the vector instructions.
+/// Computation on groups. `run`, and every function with [`Lanes`] that it calls, must be
+/// `#[inline(always)]`: a function that is not inlined is compiled without AVX2.
 pub trait Kernel {
-    /// What it returns.
+    /// Result of the computation.
     type Output;
 
-    /// Runs it.
+    /// Runs the computation.
     fn run(self) -> Self::Output;
 }
 
-/// Runs a kernel with the best instructions of this machine.
+/// Runs a kernel with AVX2 if the processor has it.
 pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
@@ -76,10 +76,7 @@ pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
         fn run<K: Kernel>(kernel: K) -> K::Output {
             kernel.run()
         }
-        #[allow(
-            unsafe_code,
-            reason = "the processor was just asked for the instructions"
-        )]
+        #[allow(unsafe_code, reason = "the feature was detected above")]
         return unsafe { run(kernel) };
     }
     kernel.run()
@@ -118,7 +115,7 @@ impl Neg for Lanes {
     }
 }
 
-impl Number for Lanes {
+impl Scalar for Lanes {
     #[inline(always)]
     fn splat(value: f64) -> Self {
         Self([value; LANES])
@@ -146,8 +143,8 @@ impl Number for Lanes {
     }
 }
 
-/// Coefficients of the rational approximation of (atan(z) − z)/z³ for |z| ≤ 0.66 in Moshier's Cephes library (atan.c),
-/// highest power first.
+/// Coefficients of the rational approximation of (atan(z) − z)/z³ for |z| ≤ 0.66 in Moshier's
+/// Cephes library (atan.c), highest power first.
 const NUMERATOR: [f64; 5] = [
     -8.750_608_600_031_904e-1,
     -1.615_753_718_733_365e1,
@@ -165,7 +162,7 @@ const DENOMINATOR: [f64; 6] = [
 ];
 
 #[inline(always)]
-fn polynomial<N: Number, const K: usize>(coefficients: [f64; K], z: N) -> N {
+fn polynomial<N: Scalar, const K: usize>(coefficients: [f64; K], z: N) -> N {
     let mut sum = N::splat(coefficients[0]);
     for coefficient in &coefficients[1..] {
         sum = sum * z + N::splat(*coefficient);
@@ -173,9 +170,10 @@ fn polynomial<N: Number, const K: usize>(coefficients: [f64; K], z: N) -> N {
     sum
 }
 
-/// The arc tangent of two arguments without branches: reduced to [0, 1] by symmetry, to |z| ≤ tan(π/8) by a turn of π/4.
+/// Arc tangent of two arguments without branches. The ratio is reduced to [0, 1] by symmetry, and
+/// to |z| ≤ tan(π/8) by a rotation of π/4.
 #[inline(always)]
-fn angle<N: Number>(sine: N, cosine: N) -> N {
+fn angle<N: Scalar>(sine: N, cosine: N) -> N {
     use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
     let (zero, one) = (N::splat(0.0), N::splat(1.0));
     let (height, width) = (sine.abs(), cosine.abs());
@@ -211,27 +209,36 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_angle_is_that_of_the_standard_library(y in -2.0..2.0f64, x in -2.0..2.0f64, tiny in -1e-12..1e-12f64) {
+        fn angles_agree_with_the_standard_library(
+            y in -2.0..2.0f64,
+            x in -2.0..2.0f64,
+            tiny in -1e-12..1e-12f64,
+        ) {
             let (sine, cosine) = ([y, tiny, y, 0.0], [x, x, tiny, x]);
             let found = dispatch(Angle(Lanes(sine), Lanes(cosine)));
             for lane in 0..LANES {
                 let known = sine[lane].atan2(cosine[lane]);
-                prop_assert!((found.0[lane] - known).abs() <= 1e-15 * known.abs().max(1e-300), "{} {known}", found.0[lane]);
+                let difference = (found.0[lane] - known).abs();
+                prop_assert!(
+                    difference <= 1e-15 * known.abs().max(1e-300),
+                    "{} {known}",
+                    found.0[lane]
+                );
             }
             prop_assert_eq!(found, Angle(Lanes(sine), Lanes(cosine)).run());
         }
     }
 
     #[test]
-    fn the_angle_of_nothing_is_zero() {
+    fn the_angle_of_the_zero_vector_is_zero() {
         let zero = Lanes::default();
         assert_eq!(dispatch(Angle(zero, zero)), zero);
     }
 
-    /// Every operation once.
-    struct Everything(Lanes, Lanes);
+    /// Kernel with every operation.
+    struct AllOperations(Lanes, Lanes);
 
-    impl Kernel for Everything {
+    impl Kernel for AllOperations {
         type Output = [Lanes; 5];
 
         #[inline(always)]
@@ -249,11 +256,11 @@ mod tests {
     }
 
     #[test]
-    fn vector_instructions_give_the_bits_of_the_plain_ones() {
+    fn vector_and_scalar_instructions_have_the_same_bits() {
         let a = Lanes([0.3, -1.7, 1e9, -0.0]);
         let b = Lanes([0.7, 3.1, -2.5e-4, 5.0]);
-        assert_eq!(dispatch(Everything(a, b)), Everything(a, b).run());
-        let [sum, root, larger, ..] = dispatch(Everything(a, b));
+        assert_eq!(dispatch(AllOperations(a, b)), AllOperations(a, b).run());
+        let [sum, root, larger, ..] = dispatch(AllOperations(a, b));
         assert_eq!(sum.0[0], (0.3 + 0.7) * 0.3 / 0.7 - 0.7);
         assert_eq!(root.0[1], 1.7f64.sqrt());
         assert_eq!(larger.0, [0.7, 3.1, 1e9, 5.0]);

@@ -1,17 +1,18 @@
-//! How easily a node moves, as the weights of ADMM need it.
+//! Mobilities of nodes, for the weights of ADMM.
 //!
-//! The diagonal of A says how hard it is to move a node against its neighbours. In a stiff body that is far too hard: the body moves as
-//! a whole instead, by its mass and inertia.
+//! The diagonal block of A is the resistance of a node against its neighbours. In a stiff body it
+//! overestimates the resistance: the body moves as a whole, by its mass and inertia.
 
 use glam::{DMat3, DVec3};
 
 use crate::symmetric::outer;
 
-/// How much a unit impulse at each node of a body moves it (1/kg) if the body moves rigidly, averaged over the directions:
-/// a third of the trace of 1/M − \[a\] J⁻¹ \[a\], where \[a\] is the cross product with a, the way from the centre of mass.
+/// Velocity of each node of a rigid body per unit impulse at the node (1/kg), averaged over the
+/// directions: a third of the trace of 1/M − \[a\] J⁻¹ \[a\], where \[a\] is the cross product with
+/// the lever arm a from the centre of mass.
 ///
 /// # Panics
-/// If there is not a mass for every position.
+/// If the numbers of masses and positions differ.
 pub fn rigid(masses: &[f64], positions: &[DVec3]) -> Vec<f64> {
     assert_eq!(masses.len(), positions.len());
     let nodes = || masses.iter().zip(positions);
@@ -23,21 +24,23 @@ pub fn rigid(masses: &[f64], positions: &[DVec3]) -> Vec<f64> {
         let square = DMat3::from_diagonal(DVec3::splat(arm.length_squared()));
         sum + (square - outer(arm, arm)) * *m
     });
-    // Nodes on a line do not turn about it: the arm has nothing there, whatever is added to J.
+    // For nodes on a line J is singular. The regularisation has no effect there, since a × e has no
+    // component along the line.
     let trace = inertia.x_axis.x + inertia.y_axis.y + inertia.z_axis.z;
-    let inverse = match trace > 0.0 {
-        true => (inertia + DMat3::from_diagonal(DVec3::splat(1e-9 * trace))).inverse(),
-        false => DMat3::ZERO,
+    let inverse = if trace > 0.0 {
+        (inertia + DMat3::from_diagonal(DVec3::splat(1e-9 * trace))).inverse()
+    } else {
+        DMat3::ZERO
     };
-    let of_node = |x: &DVec3| {
+    let mobility = |x: &DVec3| {
         let arm = *x - centre;
-        let turn = |axis: DVec3| {
+        let rotation = |axis: DVec3| {
             let lever = arm.cross(axis);
             lever.dot(inverse * lever)
         };
-        mass.recip() + (turn(DVec3::X) + turn(DVec3::Y) + turn(DVec3::Z)) / 3.0
+        mass.recip() + (rotation(DVec3::X) + rotation(DVec3::Y) + rotation(DVec3::Z)) / 3.0
     };
-    positions.iter().map(of_node).collect()
+    positions.iter().map(mobility).collect()
 }
 
 #[cfg(test)]
@@ -45,21 +48,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_balls_on_a_stick_turn_about_their_middle() {
+    fn two_masses_on_a_rigid_rod_rotate_about_their_centre() {
         let mobilities = rigid(&[2.0, 2.0], &[DVec3::X, DVec3::NEG_X]);
-        // Along the stick 1/M = 1/4; across it 1/4 + 1/J with J = 4: each two directions of three.
+        // Along the rod 1/M = 1/4; in the two directions across it 1/4 + 1/J with J = 4.
         let wanted = (0.25 + 0.5 + 0.5) / 3.0;
         assert!((mobilities[0] - wanted).abs() < 1e-8, "{mobilities:?}");
         assert_eq!(mobilities[0], mobilities[1]);
     }
 
     #[test]
-    fn one_node_moves_by_its_own_mass() {
+    fn the_mobility_of_a_single_node_is_its_inverse_mass() {
         assert_eq!(rigid(&[4.0], &[DVec3::splat(3.0)]), [0.25]);
     }
 
     #[test]
-    fn a_rigid_impulse_moves_the_node_as_much() {
+    fn the_mobility_agrees_with_the_rigid_response_to_an_impulse() {
         let masses = [1.0, 2.0, 0.5, 3.0, 1.5];
         let positions = [
             DVec3::ZERO,
@@ -68,8 +71,8 @@ mod tests {
             DVec3::new(-0.7, 0.3, 1.1),
             DVec3::new(0.4, -0.9, 0.6),
         ];
-        // The rigid motion with momentum p at node 3 in three directions: solved from the six balances, by
-        // minimising the kinetic energy over rigid motions, which is v = V + Ω × a.
+        // The rigid motion v = V + Ω × a after an impulse p at node 3, from the balances of linear
+        // and angular momentum.
         let mass: f64 = masses.iter().sum();
         let pairs = || masses.iter().zip(&positions);
         let centre = pairs().map(|(m, x)| *x * *m).sum::<DVec3>() / mass;

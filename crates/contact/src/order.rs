@@ -1,72 +1,35 @@
-//! Fill-reducing orders of the nodes of a pattern.
+//! Fill-reducing orderings of the nodes of a pattern.
 //!
-//! The order is computed on nodes, not on their three components: nine times fewer edges, and the
-//! three columns of a node stay together. Nested dissection cuts the graph in two by a small
-//! separator, orders the halves first and the separator last, and goes on with the halves; small
-//! parts are left to approximate minimum degree. Next to minimum degree alone it gives less fill
-//! and, above all, a balanced tree whose branches can be factorized in parallel.
+//! The ordering is computed for nodes, not for their three components: the graph has nine times
+//! fewer edges, and the three columns of a node stay together. Nested dissection divides the graph
+//! by a small vertex separator, orders the two halves recursively and the separator last. Small
+//! parts are ordered by approximate minimum degree. Compared with minimum degree alone, nested
+//! dissection has less fill and a balanced elimination tree, whose branches can be factorized in
+//! parallel.
 //!
-//! A graph has no coordinates, but distances to far-apart nodes serve as such: with `a`, `b` at
-//! opposite ends and `c`, `d` at opposite ends across, `d_a − d_b` and `d_c − d_d` are coordinates,
-//! and cutting along them, or along their sum or difference, gives straight cuts of sheets in any
-//! direction. Local moves (Fiduccia and Mattheyses 1982, on vertex separators as in METIS) then
-//! thin the separator.
+//! A graph has no coordinates, but distances from distant nodes can replace them: with `a`, `b` at
+//! opposite ends and `c`, `d` at opposite ends across, `d_a − d_b` and `d_c − d_d` are coordinates.
+//! Level sets of these, or of their sum or difference, are straight cuts of sheets. The separator
+//! is then reduced by local moves (Fiduccia and Mattheyses 1982, for vertex separators as in
+//! METIS).
+
+mod graph;
+mod separator;
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::amd;
 
 use crate::block_sparse::BlockPattern;
-use crate::cholesky::FactorError;
-use crate::order::separator::{Side, refine};
+use crate::factor_error::FactorError;
+use graph::Graph;
+use separator::{Side, refine};
 
-mod separator;
+/// Parts with at most this many nodes are not divided. On cloth, values from 16 to 120 have nearly
+/// the same fill.
+const MAX_LEAF_NODES: usize = 32;
 
-/// Parts of at most so many nodes are not cut further (on cloth, fill hardly changes between 16 and 120).
-const LEAF: usize = 32;
-
-/// The neighbours of every node, both ways and without the node itself.
-struct Graph {
-    starts: Vec<usize>,
-    neighbours: Vec<u32>,
-}
-
-impl Graph {
-    fn new(pattern: &BlockPattern) -> Self {
-        let nodes = pattern.nodes();
-        let edges = || {
-            let column = |j: usize| {
-                let range = pattern.column(j);
-                let rows = &pattern.rows()[range.start + 1..range.end];
-                rows.iter().map(move |&i| (i as usize, j))
-            };
-            (0..nodes).flat_map(column)
-        };
-        let mut starts = vec![0; nodes + 1];
-        for (i, j) in edges() {
-            starts[i + 1] += 1;
-            starts[j + 1] += 1;
-        }
-        for i in 0..nodes {
-            starts[i + 1] += starts[i];
-        }
-        let mut fill = starts.clone();
-        let mut neighbours = vec![0; starts[nodes]];
-        for (i, j) in edges() {
-            neighbours[fill[i]] = j as u32;
-            neighbours[fill[j]] = i as u32;
-            fill[i] += 1;
-            fill[j] += 1;
-        }
-        Self { starts, neighbours }
-    }
-
-    fn of(&self, node: u32) -> &[u32] {
-        &self.neighbours[self.starts[node as usize]..self.starts[node as usize + 1]]
-    }
-}
-
-/// Approximate minimum degree: entry k is the node to eliminate as the k-th.
+/// Approximate minimum degree ordering. Entry k is the k-th node to eliminate.
 ///
 /// # Errors
 /// If memory runs out.
@@ -77,7 +40,8 @@ pub fn minimum_degree(pattern: &BlockPattern) -> Result<Vec<u32>, FactorError> {
     minimum_degree_of(&graph, &all, &mut local)
 }
 
-/// Minimum degree on the subgraph of some nodes. `local` is scratch, `MAX` before and after.
+/// Minimum degree ordering of the subgraph of some nodes. `local` is a scratch buffer, filled with
+/// `u32::MAX` before and after.
 fn minimum_degree_of(
     graph: &Graph,
     nodes: &[u32],
@@ -93,7 +57,7 @@ fn minimum_degree_of(
     let mut starts = vec![0];
     let mut rows = Vec::new();
     for &node in nodes {
-        let inside = graph.of(node).iter().map(|&i| local[i as usize]);
+        let inside = graph.neighbours(node).iter().map(|&i| local[i as usize]);
         rows.extend(inside.filter(|&i| i != u32::MAX).map(|i| i as usize));
         starts.push(rows.len());
     }
@@ -116,7 +80,7 @@ fn minimum_degree_of(
     Ok(order.into_iter().map(|k| nodes[k]).collect())
 }
 
-/// Nested dissection: entry k is the node to eliminate as the k-th.
+/// Nested dissection ordering. Entry k is the k-th node to eliminate.
 ///
 /// # Errors
 /// If memory runs out.
@@ -132,7 +96,7 @@ pub fn nested_dissection(pattern: &BlockPattern) -> Result<Vec<u32>, FactorError
         local: vec![u32::MAX; nodes],
     };
     let mut order = vec![0; nodes];
-    // Parts still to be ordered, with the place of their first node in the order.
+    // Parts that are not ordered yet, with the index of their first node in the order.
     let mut todo = vec![((0..nodes as u32).collect::<Vec<u32>>(), 0)];
     while let Some((part, start)) = todo.pop() {
         let pieces = dissection.cut(&part);
@@ -144,7 +108,7 @@ pub fn nested_dissection(pattern: &BlockPattern) -> Result<Vec<u32>, FactorError
         let mut place = start;
         for piece in pieces {
             let count = piece.nodes.len();
-            if piece.separator {
+            if piece.is_separator {
                 order[place..place + count].copy_from_slice(&piece.nodes);
             } else if count > 0 {
                 todo.push((piece.nodes, place));
@@ -158,12 +122,13 @@ pub fn nested_dissection(pattern: &BlockPattern) -> Result<Vec<u32>, FactorError
 /// Consecutive nodes of the order.
 struct Piece {
     nodes: Vec<u32>,
-    separator: bool,
+    is_separator: bool,
 }
 
+/// State of a nested dissection.
 struct Dissection {
     graph: Graph,
-    /// The part that each node is in; nodes of separators are in none (`MAX`).
+    /// Part of each node; `u32::MAX` for nodes of separators.
     part: Vec<u32>,
     parts: u32,
     side: Vec<Side>,
@@ -173,16 +138,17 @@ struct Dissection {
 }
 
 impl Dissection {
-    /// Cuts a part into pieces: its components, or two sides and their separator. Empty: a leaf.
+    /// Divides a part into its connected components, or into two sides and a separator. Empty if
+    /// the part is not to be divided.
     fn cut(&mut self, nodes: &[u32]) -> Vec<Piece> {
-        if nodes.len() <= LEAF {
+        if nodes.len() <= MAX_LEAF_NODES {
             return Vec::new();
         }
         let components = self.components(nodes);
         if components.len() > 1 {
             return components;
         }
-        self.measure(nodes);
+        self.compute_distances(nodes);
         let mut best: Option<(usize, Vec<Side>)> = None;
         for direction in 0..4 {
             self.split(nodes, direction);
@@ -198,7 +164,7 @@ impl Dissection {
         let Some((size, sides)) = best else {
             return Vec::new();
         };
-        // Graphs without small separators (nearly dense ones) are for minimum degree.
+        // Nearly dense graphs have no small separators; minimum degree is better for them.
         if 3 * size > nodes.len() {
             return Vec::new();
         }
@@ -211,22 +177,26 @@ impl Dissection {
         };
         let mut pieces = Vec::new();
         for side in [Side::Left, Side::Right, Side::Separator] {
-            let (nodes, separator) = (pick(side), side == Side::Separator);
-            self.name(&nodes, separator);
-            pieces.push(Piece { nodes, separator });
+            let (nodes, is_separator) = (pick(side), side == Side::Separator);
+            self.assign_part(&nodes, is_separator);
+            pieces.push(Piece {
+                nodes,
+                is_separator,
+            });
         }
         pieces
     }
 
-    /// Gives the nodes a part number of their own, or none.
-    fn name(&mut self, nodes: &[u32], separator: bool) {
-        let part = if separator { u32::MAX } else { self.parts };
-        self.parts += u32::from(!separator);
+    /// Assigns a new part number to nodes, or none to a separator.
+    fn assign_part(&mut self, nodes: &[u32], is_separator: bool) {
+        let part = if is_separator { u32::MAX } else { self.parts };
+        self.parts += u32::from(!is_separator);
         for &node in nodes {
             self.part[node as usize] = part;
         }
     }
 
+    /// Connected components of a part. If there are several, they become parts.
     fn components(&mut self, nodes: &[u32]) -> Vec<Piece> {
         let mut pieces = Vec::new();
         for &node in nodes {
@@ -234,24 +204,22 @@ impl Dissection {
         }
         for &node in nodes {
             if self.distance[0][node as usize] == u32::MAX {
-                let reached = self.search(node, 0);
-                let separator = false;
                 pieces.push(Piece {
-                    nodes: reached,
-                    separator,
+                    nodes: self.search(node, 0),
+                    is_separator: false,
                 });
             }
         }
         if pieces.len() > 1 {
             for piece in &pieces {
-                self.name(&piece.nodes, false);
+                self.assign_part(&piece.nodes, false);
             }
         }
         pieces
     }
 
-    /// Breadth-first search inside the part of `from`; the distances go into the given table,
-    /// which must hold `MAX` there. Returns the nodes by ascending distance.
+    /// Breadth-first search in the part of `from`. Writes distances to a table, which must contain
+    /// `u32::MAX` for the part. Returns the nodes by ascending distance.
     fn search(&mut self, from: u32, table: usize) -> Vec<u32> {
         let distance = &mut self.distance[table];
         let part = self.part[from as usize];
@@ -261,7 +229,7 @@ impl Dissection {
         while next < reached.len() {
             let node = reached[next];
             next += 1;
-            for &other in self.graph.of(node) {
+            for &other in self.graph.neighbours(node) {
                 if self.part[other as usize] == part && distance[other as usize] == u32::MAX {
                     distance[other as usize] = distance[node as usize] + 1;
                     reached.push(other);
@@ -272,23 +240,23 @@ impl Dissection {
     }
 
     /// Fills the four tables of distances for a connected part.
-    fn measure(&mut self, nodes: &[u32]) {
-        // Searched once more from the far end, so that `a` is truly at an end.
-        let end = self.restart(nodes[0], 0, nodes);
-        let a = self.restart(end, 0, nodes);
-        let b = self.restart(a, 0, nodes);
-        self.restart(b, 1, nodes);
+    fn compute_distances(&mut self, nodes: &[u32]) {
+        // Two searches, so that `a` is at an end of the part.
+        let end = self.search_part(nodes[0], 0, nodes);
+        let a = self.search_part(end, 0, nodes);
+        let b = self.search_part(a, 0, nodes);
+        self.search_part(b, 1, nodes);
         let off_axis = |node: &u32| {
             let i = *node as usize;
             (self.distance[0][i].min(self.distance[1][i]), *node)
         };
         let c = nodes.iter().copied().max_by_key(off_axis).unwrap_or(a);
-        let d = self.restart(c, 2, nodes);
-        self.restart(d, 3, nodes);
+        let d = self.search_part(c, 2, nodes);
+        self.search_part(d, 3, nodes);
     }
 
-    /// Searches the whole part into a table and returns the farthest node.
-    fn restart(&mut self, from: u32, table: usize, nodes: &[u32]) -> u32 {
+    /// Writes the distances from a node to a table. Returns the farthest node.
+    fn search_part(&mut self, from: u32, table: usize, nodes: &[u32]) -> u32 {
         for &node in nodes {
             self.distance[table][node as usize] = u32::MAX;
         }
@@ -296,15 +264,15 @@ impl Dissection {
         reached[reached.len() - 1]
     }
 
-    /// Cuts a part at the median of one of the four directions; the separator are the left nodes
-    /// with a neighbour on the right.
+    /// Divides a part at the median of one of the four directions. The separator consists of the
+    /// left nodes with a neighbour on the right.
     fn split(&mut self, nodes: &[u32], direction: usize) {
         let [a, b, c, d] = &self.distance;
         let key = |&node: &u32| {
             let i = node as usize;
             let first = i64::from(a[i]) - i64::from(b[i]);
             let second = i64::from(c[i]) - i64::from(d[i]);
-            // Within a level, go along it: a cut through a level then has one step only.
+            // Nodes of a level are sorted along it, so that a cut through a level has one step.
             let (along, across) = match direction {
                 0 => (first, second),
                 1 => (second, first),
@@ -321,8 +289,13 @@ impl Dissection {
         }
         for &node in &sorted[..half] {
             let side = &self.side;
-            let touches = |&&other: &&u32| side[other as usize] == Side::Right;
-            if self.graph.of(node).iter().any(|other| touches(&other)) {
+            let is_right = |&&other: &&u32| side[other as usize] == Side::Right;
+            if self
+                .graph
+                .neighbours(node)
+                .iter()
+                .any(|other| is_right(&other))
+            {
                 self.side[node as usize] = Side::Separator;
             }
         }

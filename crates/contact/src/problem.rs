@@ -1,62 +1,65 @@
-//! The contact problem of a step: A v = f + Bᵀ r, u = B v + k, (u, r) in Signorini's and Coulomb's law for every
-//! contact (Daviet 2020, eq. 5).
+//! The contact problem of a step: A v = f + Bᵀ r, u = B v + k, with (u, r) in the law of Signorini
+//! and Coulomb at every contact (Daviet 2020, eq. 5).
 //!
-//! A contact is a normal and a short list of nodes with weights (Assumption 1), so that B is made of multiples of the 3×3
-//! identity. v are velocities (m/s), r impulses (N s) in world axes, on the first body of a pair. How good an answer is, is
-//! for the problem to say ([`NodalProblem::contact_error`], [`NodalProblem::momentum_error`]): no solver grades itself.
+//! A contact is a normal and a short list of nodes with weights (Assumption 1), so that the blocks
+//! of B are multiples of the 3×3 identity. v are velocities (m/s); r are impulses (N s) in world
+//! axes, on the first body of a pair. The errors of a solution are computed by the problem
+//! ([`NodalProblem::contact_error`], [`NodalProblem::momentum_error`]), never by a solver.
 
 mod check;
 mod contacts;
 mod errors;
 #[cfg(test)]
 mod tests;
+mod warm;
 
 use glam::DVec3;
 
 pub use check::ProblemError;
 pub use contacts::{Contact, Contacts};
 pub use errors::{Errors, stopping_tolerance};
-pub(crate) use errors::{larger, largest};
+pub(crate) use errors::{nan_max, par_nan_max};
+pub use warm::{ContactMemory, ContactState, WarmStart};
 
-use crate::solve::ContactState;
-use crate::system::{Sets, System, SystemFactor};
+use crate::system::{DisjointSets, System, SystemFactor};
 
 /// A frictional contact problem in velocities and impulses.
 #[derive(Clone, Debug, Default)]
 pub struct NodalProblem {
-    /// A (kg). What is held is cut off in it ([`System::hold`]).
+    /// A (kg). Held degrees of freedom have unit rows and columns ([`System::hold`]).
     pub system: System,
-    /// f (N s); where something is held, its velocity (m/s).
+    /// f (N s); the prescribed velocity (m/s) at held degrees of freedom.
     pub force: Vec<f64>,
     /// h (s).
     pub step: f64,
-    /// The lumped mass of every node (kg).
+    /// Lumped mass of every node (kg).
     pub masses: Vec<f64>,
-    /// How easily every node moves (1/kg), for weights: how much a unit impulse would move it if
-    /// its body were rigid ([`crate::mobility`]), or a part of what it does move. A hint, for
-    /// solvers that use it; may be empty.
+    /// Mobility of every node (1/kg), for the weights of ADMM: the velocity per unit impulse of the
+    /// node in its rigid body ([`crate::mobility`]), or a part of its velocity in the deformable
+    /// body. Optional; may be empty.
     pub mobilities: Vec<f64>,
-    /// Degrees of freedom that are no part of a node, each with the length that turns it into metres (twists: the radius).
-    pub arms: Vec<(usize, f64)>,
-    /// Who touches.
+    /// Degrees of freedom that do not belong to a node, each with the length that converts it to
+    /// metres (for twists, the radius of the rod).
+    pub lever_arms: Vec<(usize, f64)>,
+    /// The contacts, with their stencils.
     pub contacts: Contacts,
 }
 
-/// An answer to a problem.
+/// Velocities and impulses that solve a problem, or approximate a solution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Solution {
     /// v (m/s), flat.
     pub velocities: Vec<f64>,
     /// r of every contact (N s), in world axes.
     pub impulses: Vec<DVec3>,
-    /// The mean of r over the last iterations, of solvers that take one; else empty.
+    /// Mean of r over the last iterations; empty for solvers without it.
     pub averages: Vec<DVec3>,
-    /// What every contact does, of solvers that keep such states; else empty.
+    /// State of every contact; empty for solvers without contact states.
     pub states: Vec<ContactState>,
 }
 
 impl Solution {
-    /// An answer without averages and states.
+    /// A solution without averages and states.
     pub fn new(velocities: Vec<f64>, impulses: Vec<DVec3>) -> Self {
         Self {
             velocities,
@@ -85,7 +88,7 @@ impl NodalProblem {
             .collect()
     }
 
-    /// Adds Bᵀ r to a flat vector; nothing moves what is held.
+    /// Adds Bᵀ r to a flat vector, except at held degrees of freedom.
     pub fn add_impulses(&self, impulses: &[DVec3], force: &mut [f64]) {
         for (contact, impulse) in impulses.iter().enumerate() {
             for (node, weight) in self.contacts.stencil(contact) {
@@ -97,7 +100,7 @@ impl NodalProblem {
         }
     }
 
-    /// v = A⁻¹ (f + Bᵀ r): the motion that impulses make. `factor` is that of A.
+    /// v = A⁻¹ (f + Bᵀ r). `factor` is that of A.
     pub fn velocities(&self, factor: &SystemFactor, impulses: &[DVec3]) -> Vec<f64> {
         let mut velocities = self.force.clone();
         self.add_impulses(impulses, &mut velocities);
@@ -105,16 +108,17 @@ impl NodalProblem {
         velocities
     }
 
-    /// How easily a node moves (1/kg): as the hint says, or else as its mass does.
+    /// Mobility of a node (1/kg); the inverse of its mass if [`NodalProblem::mobilities`] is empty.
     pub fn mobility(&self, node: usize) -> f64 {
-        let hint = self.mobilities.get(node).copied();
-        hint.unwrap_or_else(|| self.masses[node].recip())
+        let given = self.mobilities.get(node).copied();
+        given.unwrap_or_else(|| self.masses[node].recip())
     }
 
-    /// The group of every contact, and how many groups there are: contacts of different groups share nothing that moves.
+    /// The group of every contact, and the number of groups. Contacts of different groups share no
+    /// component of the system, so that they are independent.
     pub fn groups(&self) -> (Vec<u32>, usize) {
         let (components, count) = self.system.components();
-        let mut sets = Sets::new(count + self.contacts.len());
+        let mut sets = DisjointSets::new(count + self.contacts.len());
         for contact in 0..self.contacts.len() {
             for (node, _) in self.contacts.stencil(contact) {
                 sets.join(components[*node as usize], (count + contact) as u32);
@@ -125,7 +129,7 @@ impl NodalProblem {
         let mut known: Vec<u32> = roots.clone();
         known.sort_unstable();
         known.dedup();
-        let place = |root: u32| known.partition_point(|other| *other < root) as u32;
-        (roots.into_iter().map(place).collect(), known.len())
+        let index = |root: u32| known.partition_point(|other| *other < root) as u32;
+        (roots.into_iter().map(index).collect(), known.len())
     }
 }

@@ -1,18 +1,20 @@
-//! Contact problems of known kinds, made without the simulator: what solvers are tested and measured on.
+//! Sample contact problems for tests and measurements of solvers, independent of the simulator.
 //!
-//! A [`World`] is linear: its bodies have a constant M and K (small displacements about a rest shape), so that a step
-//! is one problem and nothing is linearised again. A function makes each kind of world: [`cube`], [`stack`] and others
-//! of tetrahedra, [`affine`] boxes, rods ([`chain`], [`crossing`]), [`cloth`]. A solver drives a world through
-//! [`capture`], which keeps the problem of every step together with the warm start that the solver had. Problems to
-//! which no motion leads ([`random`], [`heap`]) are made at once. [`rescale`] poses a problem in other units.
+//! A [`World`] is linear: its bodies have constant matrices M and K (small displacements from a
+//! rest shape), so a step is a single problem without further linearisation. There are worlds of
+//! tetrahedra ([`cube`], [`stack`], …), [`affine`] boxes, rods ([`chain`], [`crossing`]) and
+//! [`cloth`]. [`capture`] advances a world with a solver and records the problem and the warm start
+//! of every step. Problems without a preceding motion are [`random`] and [`heap`]. [`rescale`]
+//! converts a problem to other units.
 //!
 //! SI units, z up. Slopes are in radians, Young's moduli in Pa.
 
 mod affine;
 mod cloth;
+mod elasticity;
 mod hard;
 mod heap;
-mod matter;
+mod pairs;
 mod random;
 #[cfg(test)]
 pub(crate) mod reference;
@@ -20,7 +22,6 @@ mod rods;
 mod solids;
 #[cfg(test)]
 mod tests;
-mod touch;
 mod units;
 
 use glam::{DMat3, DVec3};
@@ -36,51 +37,50 @@ pub use units::rescale;
 
 use crate::block_sparse::BlockSparse;
 use crate::mobility;
-use crate::problem::{Contact, Contacts, NodalProblem, Solution};
-use crate::solve::WarmStart;
-use crate::system::{Body, Coupling, Matrix, System};
-use matter::Square;
-use touch::{Collider, Pair, Point, Skin, Touch};
+use crate::problem::{Contact, Contacts, NodalProblem, Solution, WarmStart};
+use crate::system::{Coupling, Matrix, System, SystemBody};
+use elasticity::QuadraticTerm;
+use pairs::{Candidate, CandidatePair, Collider, ContactProperties, Point};
 
-/// The acceleration of gravity (m/s²).
+/// Acceleration of gravity (m/s²).
 pub const GRAVITY: f64 = 9.81;
 
-/// Cohesion holds only what is nearer than this (m): it would pull at a distance too.
-const STICKY: f64 = 1e-4;
+/// Cohesion acts at gaps below this (m); it must not act at a distance.
+const COHESION_RANGE: f64 = 1e-4;
 
-/// Bodies with constant M and K, moved by gravity, touching colliders and each other. Vectors are flat, as in
-/// [`System`].
+/// Bodies with constant M and K under gravity, in contact with colliders and each other. Vectors
+/// are flat, as in [`System`].
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// Where everything is (m; twists in radians).
+    /// Positions (m; twists in rad).
     pub positions: Vec<f64>,
-    /// How fast it moves (m/s; twists in 1/s).
+    /// Velocities (m/s; twists in rad/s).
     pub velocities: Vec<f64>,
-    /// C = `damping` · K (s).
+    /// Stiffness-proportional damping: C = `damping` · K (s).
     pub damping: f64,
-    /// Pairs with a gap below this may touch within a step (m).
+    /// Candidate pairs with a gap below this become contacts (m).
     pub reach: f64,
     /// K (N/m); its couplings are ties.
     stiffness: System,
-    /// The diagonal of M.
+    /// Diagonal of M.
     inertia: Vec<f64>,
     /// M g (N).
     weight: Vec<f64>,
-    /// X.
+    /// Rest positions X.
     rest: Vec<f64>,
     masses: Vec<f64>,
     mobilities: Vec<f64>,
-    arms: Vec<(usize, f64)>,
-    /// Degrees of freedom that follow a velocity.
+    lever_arms: Vec<(usize, f64)>,
+    /// Held degrees of freedom and their velocities.
     held: Vec<(usize, f64)>,
     colliders: Vec<Collider>,
-    /// Triangles that points may touch, counter-clockwise from outside.
+    /// Triangles of surfaces, counter-clockwise from outside.
     surfaces: Vec<Vec<[Point; 3]>>,
     /// The index of a pair is the id of its contact.
-    touches: Vec<Touch>,
+    candidates: Vec<Candidate>,
 }
 
-/// A world of each kind that moves, in sizes for tests of solvers: tens to hundreds of contacts.
+/// Worlds of all kinds, with tens to hundreds of contacts.
 pub fn worlds(young: f64) -> Vec<(&'static str, World)> {
     vec![
         ("cube", cube(young, 4, 0.4, 0.2)),
@@ -98,25 +98,25 @@ pub fn worlds(young: f64) -> Vec<(&'static str, World)> {
     ]
 }
 
-/// The problem of a step, and where a solver began.
+/// Problem and warm start of a step.
 #[derive(Clone, Debug)]
-pub struct Captured {
-    /// What was to be solved.
+pub struct CapturedStep {
+    /// Problem of the step.
     pub problem: NodalProblem,
-    /// What the step before ended with.
+    /// Warm start from the solution of the previous step.
     pub warm: WarmStart,
 }
 
-/// The problems of `count` steps of a world, which moves as `solve` says.
+/// Problems of `count` steps of a world. Its motion is the solution returned by `solve`.
 ///
 /// # Panics
-/// If an answer does not have a velocity for every degree of freedom.
+/// If a solution does not have a velocity for every degree of freedom.
 pub fn capture(
     mut world: World,
     step: f64,
     count: usize,
     mut solve: impl FnMut(&NodalProblem, &WarmStart) -> Solution,
-) -> Vec<Captured> {
+) -> Vec<CapturedStep> {
     let mut warm = WarmStart {
         velocities: world.velocities.clone(),
         contacts: Vec::new(),
@@ -128,13 +128,14 @@ pub fn capture(
         world.advance(step, &solution.velocities);
         let next = WarmStart::from_solution(&problem, solution);
         let warm = std::mem::replace(&mut warm, next);
-        captured.push(Captured { problem, warm });
+        captured.push(CapturedStep { problem, warm });
     }
     captured
 }
 
 impl World {
-    /// The problem of the next step: A = M + hC + h²K, f = M v + h (M g − K (x − X)), and the pairs within reach now.
+    /// Problem of the next step: A = M + hC + h²K, f = M v + h (M g − K (x − X)), and the candidate
+    /// pairs within reach.
     pub fn problem(&self, step: f64) -> NodalProblem {
         let whole = self.matrix(step);
         let mut force = self.force(step);
@@ -145,15 +146,15 @@ impl World {
             step,
             masses: self.masses.clone(),
             mobilities: self.mobilities.clone(),
-            arms: self.arms.clone(),
+            lever_arms: self.lever_arms.clone(),
             contacts: self.contacts(step),
         }
     }
 
-    /// Moves everything by a step at these velocities.
+    /// Advances positions and colliders by a step with the given velocities.
     ///
     /// # Panics
-    /// If there is not one for every degree of freedom.
+    /// If there is not one velocity for every degree of freedom.
     pub fn advance(&mut self, step: f64, velocities: &[f64]) {
         for (x, v) in self.positions.iter_mut().zip(velocities) {
             *x += step * v;
@@ -170,7 +171,7 @@ impl World {
         let mut system = self.stiffness.clone();
         for body in &mut system.bodies {
             let dofs = body.matrix.dofs();
-            matter::scale(&mut body.matrix, scale, &vec![1.0; dofs]);
+            elasticity::scale(&mut body.matrix, scale, &vec![1.0; dofs]);
             body.matrix
                 .add_diagonal(&self.inertia[body.offset..body.offset + dofs]);
         }
@@ -179,39 +180,40 @@ impl World {
             block: tie.block * scale,
             ..tie
         });
-        system.couple(scaled.collect());
+        system.set_couplings(scaled.collect());
         system
     }
 
     /// M v + h (M g − K (x − X)).
     fn force(&self, step: f64) -> Vec<f64> {
         let pairs = self.positions.iter().zip(&self.rest);
-        let moved: Vec<f64> = pairs.map(|(x, rest)| x - rest).collect();
-        let mut elastic = vec![0.0; moved.len()];
-        self.stiffness.multiply(&moved, &mut elastic);
+        let displacements: Vec<f64> = pairs.map(|(x, rest)| x - rest).collect();
+        let mut elastic = vec![0.0; displacements.len()];
+        self.stiffness.multiply(&displacements, &mut elastic);
         let impulse = |dof: usize| {
             self.inertia[dof] * self.velocities[dof] + step * (self.weight[dof] - elastic[dof])
         };
-        (0..moved.len()).map(impulse).collect()
+        (0..displacements.len()).map(impulse).collect()
     }
 
-    /// Cuts off what is held; its velocity moves to the other side.
+    /// Holds degrees of freedom, and moves their velocities to the right-hand side.
     fn hold(&self, whole: System, force: &mut [f64]) -> System {
         if self.held.is_empty() && whole.couplings().is_empty() {
             return whole;
         }
         let mut is_held = vec![false; force.len()];
-        let mut driven = vec![0.0; force.len()];
+        let mut held_velocities = vec![0.0; force.len()];
         for (dof, velocity) in &self.held {
             is_held[*dof] = true;
-            driven[*dof] = *velocity;
+            held_velocities[*dof] = *velocity;
         }
         let mut drag = vec![0.0; force.len()];
-        whole.multiply(&driven, &mut drag);
+        whole.multiply(&held_velocities, &mut drag);
         for dof in 0..force.len() {
-            force[dof] = match is_held[dof] {
-                true => driven[dof],
-                false => force[dof] - drag[dof],
+            force[dof] = if is_held[dof] {
+                held_velocities[dof]
+            } else {
+                force[dof] - drag[dof]
             };
         }
         let mut system = whole.clone();
@@ -219,49 +221,54 @@ impl World {
         system
     }
 
-    /// k = (gap/h) n, less the velocity of the collider.
+    /// Contacts of the next step, with k = (gap/h) n minus the velocity of the collider.
     fn contacts(&self, step: f64) -> Contacts {
         let mut contacts = Contacts::new();
-        for (id, Touch { pair, skin }) in self.touches.iter().enumerate() {
-            let Some(meeting) = self.meet(pair) else {
+        for (id, Candidate { pair, properties }) in self.candidates.iter().enumerate() {
+            let Some(closest) = self.closest_points(pair) else {
                 continue;
             };
-            let gap = meeting.distance - skin.distance;
+            let gap = closest.distance - properties.distance;
             if gap < self.reach {
                 let contact = Contact {
                     id: id as u64,
-                    normal: meeting.normal,
-                    kinematic: meeting.normal * (gap / step) - meeting.velocity,
-                    friction: skin.friction,
-                    cohesion: if gap < STICKY { skin.cohesion } else { 0.0 },
-                    compliance: skin.compliance,
+                    normal: closest.normal,
+                    kinematic: closest.normal * (gap / step) - closest.velocity,
+                    friction: properties.friction,
+                    cohesion: if gap < COHESION_RANGE {
+                        properties.cohesion
+                    } else {
+                        0.0
+                    },
+                    compliance: properties.compliance,
                 };
-                contacts.push(contact, meeting.stencil);
+                contacts.push(contact, closest.stencil);
             }
         }
         contacts
     }
 
-    /// Adds a body at rest in its rest shape, with elasticity from squares over its nodes; returns its first node.
-    fn add_body(&mut self, positions: &[DVec3], masses: &[f64], squares: &[Square]) -> u32 {
+    /// Adds a body in its rest shape and without velocity. Returns its first node.
+    fn add_body(&mut self, positions: &[DVec3], masses: &[f64], terms: &[QuadraticTerm]) -> u32 {
         let weights: Vec<f64> = masses.iter().map(|mass| mass * GRAVITY).collect();
         self.mobilities.extend(mobility::rigid(masses, positions));
-        self.add_nodes(positions, masses, &weights, squares)
+        self.add_nodes(positions, masses, &weights, terms)
     }
 
-    /// Adds a body without its mobilities. `weights` are the forces of gravity (N).
+    /// Adds a body without mobilities. `weights` are the forces of gravity (N). Returns its first
+    /// node.
     fn add_nodes(
         &mut self,
         positions: &[DVec3],
         masses: &[f64],
         weights: &[f64],
-        squares: &[Square],
+        terms: &[QuadraticTerm],
     ) -> u32 {
         let first = self.stiffness.node_offset.len() as u32;
         let offset = self.rest.len();
-        let matrix = self.share_pattern(matter::assemble(positions.len(), squares));
+        let matrix = self.share_pattern(elasticity::assemble(positions.len(), terms));
         let matrix = Matrix::Blocks(matrix);
-        self.stiffness.bodies.push(Body { offset, matrix });
+        self.stiffness.bodies.push(SystemBody { offset, matrix });
         for (node, position) in positions.iter().enumerate() {
             self.stiffness.node_offset.push(self.rest.len());
             self.rest.extend(position.to_array());
@@ -274,7 +281,7 @@ impl World {
         first
     }
 
-    /// Bodies of the same pattern share it, so that they are analysed once.
+    /// Shares the pattern of an earlier body if it is equal, so that it is analysed once.
     fn share_pattern(&self, matrix: BlockSparse) -> BlockSparse {
         let mut bodies = self.stiffness.bodies.iter();
         let known = bodies.find_map(|body| match &body.matrix {
@@ -291,50 +298,51 @@ impl World {
         }
     }
 
-    /// Adds a collider; returns its index.
+    /// Adds a collider. Returns its index.
     fn add_collider(&mut self, collider: Collider) -> usize {
         self.colliders.push(collider);
         self.colliders.len() - 1
     }
 
-    /// Adds a surface; returns its index.
+    /// Adds a surface. Returns its index.
     fn add_surface(&mut self, triangles: Vec<[Point; 3]>) -> usize {
         self.surfaces.push(triangles);
         self.surfaces.len() - 1
     }
 
-    fn add_touch(&mut self, pair: Pair, skin: Skin) {
-        self.touches.push(Touch { pair, skin });
+    /// Adds a candidate pair.
+    fn add_pair(&mut self, pair: CandidatePair, properties: ContactProperties) {
+        self.candidates.push(Candidate { pair, properties });
     }
 
-    /// Lets nodes touch a collider.
-    fn touch_collider(
+    /// Adds candidate pairs of nodes and a collider.
+    fn add_collider_pairs(
         &mut self,
         nodes: impl IntoIterator<Item = u32>,
         collider: usize,
-        skin: Skin,
+        properties: ContactProperties,
     ) {
         for node in nodes {
             let point = vec![(node, 1.0)];
-            self.add_touch(Pair::Collider { point, collider }, skin);
+            self.add_pair(CandidatePair::Collider { point, collider }, properties);
         }
     }
 
-    /// Gives nodes a velocity.
-    fn throw(&mut self, nodes: impl IntoIterator<Item = u32>, velocity: DVec3) {
+    /// Sets the velocity of nodes.
+    fn set_velocity(&mut self, nodes: impl IntoIterator<Item = u32>, velocity: DVec3) {
         for node in nodes {
             let offset = self.stiffness.node_offset[node as usize];
             velocity.write_to_slice(&mut self.velocities[offset..]);
         }
     }
 
-    /// Where a node is.
+    /// Position of a node.
     fn node(&self, node: u32) -> DVec3 {
         DVec3::from_slice(&self.positions[self.stiffness.node_offset[node as usize]..])
     }
 }
 
-/// The frame of a plane that falls along its first axis; the third is its normal.
+/// Frame of an inclined plane: the first axis points down the slope, the third is the normal.
 fn incline(slope: f64) -> DMat3 {
     DMat3::from_rotation_y(slope)
 }

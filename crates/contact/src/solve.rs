@@ -1,4 +1,4 @@
-//! Solvers of contact problems: what goes in and comes out, whichever it is. [`table`] lists them.
+//! Solvers of contact problems: their common interface. [`table`] lists them.
 
 pub mod admm;
 pub mod alart_curnier;
@@ -8,76 +8,73 @@ pub mod gauss_seidel;
 pub mod gmres;
 pub mod options;
 mod polish;
-pub mod refining;
+pub mod refinement;
 pub mod robust;
 pub mod table;
-pub mod task;
-mod warm;
 
 use crate::delassus::nodal::TooManyNodes;
-use crate::problem::{NodalProblem, Solution};
-use crate::system::{Factors, SystemFactorError};
+use crate::problem::{NodalProblem, Solution, WarmStart};
+use crate::system::{FactorCache, SystemFactorError};
 
 pub use polish::Polish;
-pub use warm::{ContactMemory, ContactState, WarmStart};
 
-/// A solver of nodal problems, with the memory that it keeps from step to step. Nothing in that
-/// memory changes an answer.
+/// A solver of nodal problems, with buffers that it keeps from step to step. Their content does not
+/// change results.
 pub trait Solver: Send + Sync {
-    /// Solves a problem from a warm start, up to the limits. `factors` are those of A, made if the
-    /// solver asks for them. `refine` is shown motions on the way, or answers only; it changes the
-    /// problem, and the solver goes on from where it was.
+    /// Solves a problem from a warm start, up to the limits. `factors` are those of A, computed on
+    /// demand. `refine` gets velocities during the solve, or solutions only; it may change the
+    /// problem, and the solver continues from its state.
     ///
     /// # Errors
     /// If a matrix cannot be factorized, or the problem is too large for the solver.
     fn solve(
         &mut self,
         problem: &mut NodalProblem,
-        factors: &mut Factors,
+        factors: &mut FactorCache,
         warm: &WarmStart,
         limits: Limits,
         refine: &mut dyn Refine,
-    ) -> Result<(Solution, Outcome), SolveError>;
+    ) -> Result<(Solution, SolveOutcome), SolveError>;
 
-    /// Whether it makes use of [`NodalProblem::mobilities`].
+    /// Whether the solver uses [`NodalProblem::mobilities`].
     fn uses_mobilities(&self) -> bool {
         false
     }
 }
 
-/// When a solver ends.
+/// Stopping rule of a solver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// What may be left of both errors (m for nodal problems); see
+    /// Tolerance of both errors (m for nodal problems); see
     /// [`crate::problem::stopping_tolerance`].
     pub tolerance: f64,
-    /// It ends after so many iterations, converged or not.
+    /// Iterations, at most.
     pub iterations: usize,
 }
 
-/// How a solver ended, and what it took.
+/// Result of a solve, and its work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Iterations, of whatever kind the solver makes.
+pub struct SolveOutcome {
+    /// Iterations, as the solver defines them.
     pub iterations: usize,
     /// Products with A, or with the Delassus operator.
     pub products: usize,
     /// Solves with the factors of A, or of A with weights.
     pub solves: usize,
-    /// Factorizations, of A or of another matrix as large.
+    /// Factorizations of A, or of another matrix of its size.
     pub factorizations: usize,
-    /// How often a contact opened, closed, began to slip or to stick, of solvers that keep such
-    /// states.
+    /// Number of times a contact opened, closed, began to slip or to stick; 0 for solvers without
+    /// contact states.
     pub state_changes: usize,
-    /// How often the problem was refined.
+    /// Number of refinements that changed the problem.
     pub linearisations: usize,
     /// Whether both errors are within the tolerance.
     pub is_converged: bool,
 }
 
-impl Outcome {
-    /// Adds the work of another solve; whether that converged is what counts.
-    pub fn add(&mut self, other: &Outcome) {
+impl SolveOutcome {
+    /// Adds the work of a later solve, and takes over whether it converged.
+    pub fn add(&mut self, other: &SolveOutcome) {
         self.iterations += other.iterations;
         self.products += other.products;
         self.solves += other.solves;
@@ -88,7 +85,7 @@ impl Outcome {
     }
 }
 
-/// Why a solver could not begin, or go on.
+/// Why a solver cannot start or continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SolveError {
     /// A matrix cannot be factorized.
@@ -99,77 +96,79 @@ pub enum SolveError {
     TooManyNodes(#[from] TooManyNodes),
 }
 
-/// Changes a problem while it is solved: normals, weights, k, contacts (never removing one that carries a force), matrices.
+/// Changes a problem during its solve: normals, weights, k, contacts, matrices. A contact with an
+/// impulse is never removed.
 pub trait Refine {
-    /// Whether to be called this time: what the solver has come to is put together only then. Asked once each time.
-    fn is_due(&mut self, _is_answer: bool) -> bool {
+    /// Whether to call [`Refine::refine`] this time; the solver assembles its velocities only then.
+    /// Must be called once per opportunity, since implementations count the calls.
+    fn poll(&mut self, _is_answer: bool) -> bool {
         true
     }
 
-    /// Looks at velocities that the solver has come to, changes the problem, and says what changed. Called every few iterations,
-    /// and for every answer before it counts: then `is_answer`.
+    /// Changes the problem at the velocities of the solver, and returns the changes. Called every
+    /// few iterations, and with `is_solution` for every solution before the solver returns it.
     fn refine(
         &mut self,
         problem: &mut NodalProblem,
         velocities: &[f64],
-        is_answer: bool,
-    ) -> Refined;
+        is_solution: bool,
+    ) -> Refinement;
 }
 
-/// What [`Refine::refine`] changed; contacts by id.
+/// Changes of a problem by [`Refine::refine`]; contacts by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refined {
-    /// Contacts that are new.
+pub struct Refinement {
+    /// New contacts.
     pub added: Vec<u64>,
-    /// Contacts with another normal, stencil, k or law.
+    /// Contacts whose normal, stencil, k or law changed.
     pub changed: Vec<u64>,
-    /// Contacts that are gone.
+    /// Removed contacts.
     pub removed: Vec<u64>,
-    /// Contacts that go on under another id, from and to: a point that slid onto the next triangle
-    /// keeps its force and state.
+    /// Contacts with a new id, as (old, new): a point that slid onto the next triangle keeps its
+    /// impulse and state.
     pub renamed: Vec<(u64, u64)>,
-    /// The bodies whose matrix or force changed.
+    /// Bodies whose matrix or force changed.
     pub bodies: Vec<usize>,
 }
 
-impl Refined {
-    /// Whether no contact came, went or changed.
+impl Refinement {
+    /// Whether all contacts are the same.
     pub fn has_same_contacts(&self) -> bool {
         let ids = [&self.added, &self.changed, &self.removed];
         ids.iter().all(|ids| ids.is_empty()) && self.renamed.is_empty()
     }
 
-    /// Whether nothing changed.
-    pub fn is_nothing(&self) -> bool {
+    /// Whether the problem is the same.
+    pub fn is_empty(&self) -> bool {
         self.has_same_contacts() && self.bodies.is_empty()
     }
 }
 
-/// Leaves a problem as it is.
+/// A [`Refine`] without changes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unrefined;
+pub struct NoRefinement;
 
-impl Refine for Unrefined {
-    fn refine(&mut self, _: &mut NodalProblem, _: &[f64], _: bool) -> Refined {
-        Refined::default()
+impl Refine for NoRefinement {
+    fn refine(&mut self, _: &mut NodalProblem, _: &[f64], _: bool) -> Refinement {
+        Refinement::default()
     }
 }
 
-/// The motion of a problem for as long as it has no contacts; nothing once refinement has found
-/// some. Without contacts there is nothing to iterate on, and refinements count for the limit.
+/// Solves a problem without contacts, with refinements. Returns no solution if a refinement adds
+/// contacts. Refinements count as iterations.
 pub(crate) fn solve_free(
     problem: &mut NodalProblem,
-    factors: &mut Factors,
+    factors: &mut FactorCache,
     limits: Limits,
     refine: &mut dyn Refine,
-) -> Result<(Option<Solution>, Outcome), SolveError> {
-    let mut outcome = Outcome::default();
+) -> Result<(Option<Solution>, SolveOutcome), SolveError> {
+    let mut outcome = SolveOutcome::default();
     while problem.contacts.is_empty() {
-        let velocities = problem.velocities(factors.of(&problem.system)?, &[]);
+        let velocities = problem.velocities(factors.get(&problem.system)?, &[]);
         outcome.solves += 1;
-        let refined = look_at_answer(refine, problem, &velocities);
+        let refined = refine_solution(refine, problem, &velocities);
         factors.invalidate_bodies(refined.bodies.iter().copied());
-        outcome.is_converged = refined.is_nothing();
+        outcome.is_converged = refined.is_empty();
         outcome.linearisations += usize::from(!outcome.is_converged);
         let is_over = outcome.is_converged || outcome.linearisations >= limits.iterations;
         if is_over && problem.contacts.is_empty() {
@@ -179,15 +178,16 @@ pub(crate) fn solve_free(
     Ok((None, outcome))
 }
 
-/// Shows an answer to a refinement, if that is due; what it changed.
-pub(crate) fn look_at_answer(
+/// Refines the problem at a solution, if the refinement is due.
+pub(crate) fn refine_solution(
     refine: &mut dyn Refine,
     problem: &mut NodalProblem,
     velocities: &[f64],
-) -> Refined {
-    match refine.is_due(true) {
-        true => refine.refine(problem, velocities, true),
-        false => Refined::default(),
+) -> Refinement {
+    if refine.poll(true) {
+        refine.refine(problem, velocities, true)
+    } else {
+        Refinement::default()
     }
 }
 

@@ -1,9 +1,9 @@
-//! Sparse matrices of numbers, of any shape, compressed by rows.
+//! Sparse scalar matrices of any shape in compressed row storage.
 //!
-//! Problems from elsewhere have no 3×3 blocks on nodes: their unknowns may be turns, and contacts reach them by general
-//! numbers. What is computed with these matrices is computed once per problem, so they are kept plain.
+//! They are for problems from files, whose unknowns are not grouped in nodes; some are rotations.
+//! Each product is computed once per problem, so simplicity matters more than speed.
 
-/// A sparse matrix. Columns ascend in every row.
+/// Sparse matrix. Columns ascend in every row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SparseRows {
     columns: usize,
@@ -13,14 +13,15 @@ pub struct SparseRows {
 }
 
 impl SparseRows {
-    /// From entries `(row, column, value)` in any order; what is given twice is added in the order given.
+    /// Matrix of a shape (rows, columns) from entries `(row, column, value)` in any order. Entries
+    /// at the same place are added in the given order.
     ///
     /// # Panics
-    /// If an entry lies outside of the shape (rows, columns).
+    /// If an entry is outside the shape.
     pub fn new(shape: [usize; 2], entries: impl IntoIterator<Item = (u32, u32, f64)>) -> Self {
         let [rows, columns] = shape;
         let mut entries: Vec<_> = entries.into_iter().collect();
-        // Stable: sums of entries given twice do not depend on how they are sorted.
+        // A stable sort keeps the order of additions.
         entries.sort_by_key(|(row, column, _)| (*row, *column));
         let mut matrix = Self {
             columns,
@@ -31,10 +32,10 @@ impl SparseRows {
         for (row, column, value) in entries {
             assert!(
                 (row as usize) < rows && (column as usize) < columns,
-                "an entry beyond {rows} × {columns}"
+                "an entry in row {row} and column {column} of {rows} × {columns}"
             );
-            match (previous == Some((row, column)), matrix.values.last_mut()) {
-                (true, Some(sum)) => *sum += value,
+            match matrix.values.last_mut() {
+                Some(sum) if previous == Some((row, column)) => *sum += value,
                 _ => {
                     matrix.starts.resize(row as usize + 1, matrix.values.len());
                     matrix.indices.push(column);
@@ -62,7 +63,7 @@ impl SparseRows {
         self.values.len()
     }
 
-    /// The columns and values of a row.
+    /// Columns and values of a row.
     pub fn row(&self, row: usize) -> (&[u32], &[f64]) {
         let range = self.starts[row]..self.starts[row + 1];
         (&self.indices[range.clone()], &self.values[range])
@@ -104,7 +105,7 @@ impl SparseRows {
         product
     }
 
-    /// The row of the first entry that is not finite.
+    /// Row of the first entry that is not finite.
     pub fn first_not_finite(&self) -> Option<usize> {
         let mut entries = self.entries();
         let found = entries.find(|(_, _, value)| !value.is_finite())?;
@@ -119,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn products_are_those_of_the_entries(
+        fn products_agree_with_sums_over_entries(
             entries in prop::collection::vec((0u32..5, 0u32..7, any::<i8>()), 0..60),
         ) {
             let entries: Vec<_> = entries
@@ -133,7 +134,7 @@ mod tests {
                 product[row as usize] += value * x[column as usize];
                 transposed[column as usize] += value * x[row as usize];
             }
-            // Small whole numbers: sums are exact.
+            // Sums of small integers are exact.
             prop_assert_eq!(matrix.times(&x), product);
             prop_assert_eq!(matrix.transposed_times(&x), transposed);
             prop_assert_eq!(&SparseRows::new([5, 7], matrix.entries()), &matrix);
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rows_and_no_entries_are_fine() {
+    fn empty_matrices_are_valid() {
         assert_eq!(SparseRows::default().rows(), 0);
         let matrix = SparseRows::new([2, 0], []);
         assert_eq!(matrix.times(&[]), [0.0, 0.0]);

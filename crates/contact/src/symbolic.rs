@@ -1,52 +1,54 @@
-//! What a factorization does, worked out once per pattern.
+//! Symbolic factorization, computed once per pattern.
 //!
-//! Columns of the factor with (nearly) the same rows form a *supernode*, and supernodes a tree:
-//! the parent of a supernode holds the first row below its columns. The factorization is
-//! multifrontal (Duff and Reid 1983; Liu 1992): a supernode is a small dense matrix, its *front*,
-//! that takes entries of A and what its children left, eliminates its columns, and leaves a dense
-//! update on its *border* (the rows below) for its parent. All of it counts in nodes; a node is
-//! three scalar rows.
+//! Columns of the factor with (nearly) the same rows form a *supernode*. Supernodes form a tree:
+//! the parent of a supernode contains the first row below its columns. The factorization is
+//! multifrontal (Duff and Reid 1983; Liu 1992). Each supernode has a dense matrix, its *front*,
+//! which collects entries of A and the updates of its children. The elimination of its columns
+//! results in a dense update of its *border* (the rows below), which is passed to the parent.
+//! Indices are those of nodes; a node has three scalar rows.
 //!
-//! Branches of the tree do not depend on each other. They are laid out in *stages* of independent
-//! *tasks*: first whole subtrees of little work each, then the supernodes above them by height. A
-//! task always does the same operations in the same order, so the bits do not depend on which
-//! thread does it.
+//! Branches of the tree are independent. They are scheduled in *stages* of independent *tasks*:
+//! subtrees with little work first, then the supernodes above them by height. The order of the
+//! operations in a task is fixed, so results do not depend on the threads.
 
 use std::ops::Range;
 
 use crate::block_sparse::BlockPattern;
-use crate::cholesky::FactorError;
+use crate::factor_error::FactorError;
 use crate::order::nested_dissection;
 
-/// Supernodes are merged with their parent if the merged one has at most so many nodes and at most
-/// such a share of stored zeros: dense kernels like wide fronts. Measured on cloth.
-const MERGE: [(usize, f64); 4] = [(8, 0.5), (16, 0.3), (32, 0.15), (usize::MAX, 0.08)];
+/// Limits for merging a supernode with its parent: number of nodes, and fraction of stored zeros. A
+/// merge must satisfy one of them. Dense kernels are faster for wide fronts. Tuned on cloth.
+const MERGE_LIMITS: [(usize, f64); 4] = [(8, 0.5), (16, 0.3), (32, 0.15), (usize::MAX, 0.08)];
 
-/// A subtree is a task of the first stage if its share of the operations is at most one in this.
-const SUBTREES: f64 = 24.0;
-/// Nor is a subtree cut that has fewer operations than this: threads cost more.
-const SMALL: f64 = 1e6;
+/// A task of the first stage has at most 1/24 of all operations.
+const SUBTREE_TASKS: f64 = 24.0;
 
-/// Symbolic work, done once per pattern and shared.
+/// Subtrees with fewer operations than this are not divided: scheduling would cost more.
+const MIN_TASK_OPERATIONS: f64 = 1e6;
+
+/// Symbolic factorization of a pattern.
 #[derive(Debug)]
 pub struct Symbolic {
+    /// Number of blocks of the pattern.
     pub(crate) blocks: usize,
-    /// The node of each column.
+    /// Node of each column: the given ordering, with the columns of each supernode made
+    /// consecutive.
     pub(crate) order: Vec<u32>,
     pub(crate) supernodes: Vec<Supernode>,
-    /// For each border node of each supernode: its column, ascending.
+    /// Columns of the border nodes of all supernodes, ascending in each supernode.
     pub(crate) borders: Vec<u32>,
-    /// And its place in the front of the parent.
+    /// Rows of the border nodes in the front of the parent.
     pub(crate) places: Vec<u32>,
     pub(crate) children: Vec<u32>,
-    pub(crate) entries: Vec<Entry>,
-    /// Consecutive supernodes, children before parents.
+    pub(crate) entries: Vec<FrontEntry>,
+    /// Ranges of supernodes, children before parents.
     pub(crate) tasks: Vec<Range<usize>>,
-    /// Consecutive tasks that do not depend on each other.
+    /// Ranges of independent tasks.
     pub(crate) stages: Vec<Range<usize>>,
 }
 
-/// Consecutive columns with a common border.
+/// Consecutive columns with a common border. Its ranges refer to the lists of [`Symbolic`].
 #[derive(Clone, Debug)]
 pub(crate) struct Supernode {
     pub(crate) columns: Range<usize>,
@@ -56,26 +58,30 @@ pub(crate) struct Supernode {
 }
 
 impl Supernode {
+    /// Number of columns.
     pub(crate) fn width(&self) -> usize {
         self.columns.len()
     }
+
+    /// Number of rows, including the border.
     pub(crate) fn height(&self) -> usize {
         self.columns.len() + self.border.len()
     }
 }
 
-/// Where a block of A goes in a front.
+/// Position of a block of A in a front.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct FrontEntry {
+    /// Slot of the block in the pattern.
     pub(crate) slot: u32,
     pub(crate) row: u32,
     pub(crate) column: u32,
-    /// The order turned row and column around.
+    /// Whether the ordering exchanges row and column.
     pub(crate) transposed: bool,
 }
 
 impl Symbolic {
-    /// Orders the nodes by nested dissection and lays out the factor.
+    /// Symbolic factorization with a nested dissection ordering.
     ///
     /// # Errors
     /// If memory runs out.
@@ -83,7 +89,7 @@ impl Symbolic {
         Self::with_order(pattern, &nested_dissection(pattern)?)
     }
 
-    /// Lays out the factor for a given order: entry k is the node to eliminate as the k-th.
+    /// Symbolic factorization with a given ordering. Entry k is the k-th node to eliminate.
     ///
     /// # Errors
     /// If memory runs out.
@@ -92,8 +98,8 @@ impl Symbolic {
     /// If `order` is not a permutation of the nodes.
     pub fn with_order(pattern: &BlockPattern, order: &[u32]) -> Result<Self, FactorError> {
         let tree = Tree::new(pattern, order);
-        let layout = Layout::new(&tree);
-        Ok(build(pattern, order, &tree, &layout))
+        let schedule = Schedule::new(&tree);
+        Ok(build(pattern, order, &tree, &schedule))
     }
 
     /// Number of nodes.
@@ -101,12 +107,7 @@ impl Symbolic {
         self.order.len()
     }
 
-    /// The order of elimination in use: the given one, with the columns of supernodes together.
-    pub fn order(&self) -> &[u32] {
-        &self.order
-    }
-
-    /// Number of stored entries of the factor (scalars of its lower triangle).
+    /// Number of scalar entries in the lower triangle of the factor, including stored zeros.
     pub fn factor_entries(&self) -> usize {
         let entries = |s: &Supernode| {
             let (width, border) = (3 * s.width(), 3 * s.border.len());
@@ -115,7 +116,7 @@ impl Symbolic {
         self.supernodes.iter().map(entries).sum()
     }
 
-    /// Number of floating-point operations of a factorization, additions and multiplications.
+    /// Number of floating-point operations of a factorization.
     pub fn operations(&self) -> f64 {
         let operations = |s: &Supernode| operations(s.width(), s.border.len());
         self.supernodes.iter().map(operations).sum()
@@ -127,16 +128,17 @@ impl Symbolic {
     }
 }
 
-/// Operations of a front: factorize, solve, update.
+/// Floating-point operations of a front: factorization, triangular solve, update.
 fn operations(width: usize, border: usize) -> f64 {
     let (w, b) = (3.0 * width as f64, 3.0 * border as f64);
     w * w * w / 3.0 + w * w * b + w * b * b
 }
 
-/// Supernodes before their final numbering. Columns are places in the given order.
+/// Tree of supernodes before their final numbering. Columns are indices of the given ordering.
 struct Tree {
+    /// Column of each node.
     inverse: Vec<u32>,
-    /// By last column; those that were merged into others have no columns.
+    /// Columns of the supernode with each last column; empty if it was merged into another.
     columns: Vec<Vec<u32>>,
     border: Vec<Vec<u32>>,
     children: Vec<Vec<u32>>,
@@ -144,8 +146,9 @@ struct Tree {
 }
 
 impl Tree {
-    /// One column after the other: its rows are those of A and the borders of its children; the
-    /// smallest is its parent. Children are merged at once, so that their borders can be dropped.
+    /// Builds the tree column by column. The rows of a column are those of A and the borders of its
+    /// children; the smallest row is its parent. Children are merged immediately, so that their
+    /// borders can be freed.
     fn new(pattern: &BlockPattern, order: &[u32]) -> Self {
         let nodes = pattern.nodes();
         let inverse = invert(order, nodes);
@@ -182,10 +185,10 @@ impl Tree {
         tree
     }
 
-    /// Merges children into a supernode as far as [`MERGE`] allows, the cheapest first.
+    /// Merges children into a supernode within [`MERGE_LIMITS`], those with fewest zeros first.
     fn merge(&mut self, parent: usize, mut children: Vec<u32>, zeros: &mut [usize]) {
         let degree = self.border[parent].len();
-        // The narrowest gap between the borders makes the fewest zeros.
+        // The child with the largest border adds the fewest zeros.
         children.sort_by_key(|&c| (std::cmp::Reverse(self.border[c as usize].len()), c));
         let mut kept = Vec::new();
         for &child in &children {
@@ -199,7 +202,7 @@ impl Tree {
             let fits = |&(limit, share): &(usize, f64)| {
                 merged <= limit && all_zeros as f64 <= share * entries as f64
             };
-            if new_zeros > 0 && !MERGE.iter().any(fits) {
+            if new_zeros > 0 && !MERGE_LIMITS.iter().any(fits) {
                 kept.push(child);
                 continue;
             }
@@ -215,8 +218,9 @@ impl Tree {
     }
 }
 
+/// Inverse of a permutation.
 fn invert(order: &[u32], nodes: usize) -> Vec<u32> {
-    assert_eq!(order.len(), nodes, "an order of other nodes");
+    assert_eq!(order.len(), nodes, "the order has another number of nodes");
     let mut inverse = vec![u32::MAX; nodes];
     for (k, &node) in order.iter().enumerate() {
         let place = std::mem::replace(&mut inverse[node as usize], k as u32);
@@ -225,7 +229,7 @@ fn invert(order: &[u32], nodes: usize) -> Vec<u32> {
     inverse
 }
 
-/// The rows below the diagonal of each column of the permuted matrix.
+/// Rows below the diagonal of each column of the permuted matrix.
 fn lower_rows(pattern: &BlockPattern, inverse: &[u32]) -> Vec<Vec<u32>> {
     let mut below = vec![Vec::new(); inverse.len()];
     for column in 0..inverse.len() {
@@ -238,15 +242,15 @@ fn lower_rows(pattern: &BlockPattern, inverse: &[u32]) -> Vec<Vec<u32>> {
     below
 }
 
-/// The final numbering of supernodes, and their tasks and stages.
-struct Layout {
-    /// Supernodes of the tree, in their final order.
+/// Final numbering of supernodes, and their tasks and stages.
+struct Schedule {
+    /// Supernodes of the tree in their final order.
     sequence: Vec<u32>,
     tasks: Vec<Range<usize>>,
     stages: Vec<Range<usize>>,
 }
 
-impl Layout {
+impl Schedule {
     fn new(tree: &Tree) -> Self {
         let order = postorder(tree, &tree.roots);
         let mut work = vec![0.0; tree.columns.len()];
@@ -260,8 +264,8 @@ impl Layout {
             work[s as usize] = own + below.sum::<f64>();
             total += own;
         }
-        let grain = (total / SUBTREES).max(SMALL);
-        // Height above the subtrees; subtrees have none.
+        let grain = (total / SUBTREE_TASKS).max(MIN_TASK_OPERATIONS);
+        // Height above the subtrees of the first stage; 0 inside these.
         let mut height = vec![0usize; tree.columns.len()];
         let mut levels: Vec<Vec<u32>> = vec![Vec::new()];
         for &s in &order {
@@ -284,19 +288,20 @@ impl Layout {
         }
         let tops = order.iter().copied();
         let subtrees = tops.filter(|&s| height[s as usize] == 0 && is_top(parent[s as usize]));
-        let mut layout = Self {
+        let mut schedule = Self {
             sequence: Vec::with_capacity(order.len()),
             tasks: Vec::new(),
             stages: Vec::new(),
         };
-        layout.stage(group(tree, subtrees, &work, grain));
+        schedule.push_stage(group_subtrees(tree, subtrees, &work, grain));
         for level in &levels[1..] {
-            layout.stage(level.iter().map(|&s| vec![s]).collect());
+            schedule.push_stage(level.iter().map(|&s| vec![s]).collect());
         }
-        layout
+        schedule
     }
 
-    fn stage(&mut self, tasks: Vec<Vec<u32>>) {
+    /// Appends a stage.
+    fn push_stage(&mut self, tasks: Vec<Vec<u32>>) {
         let first = self.tasks.len();
         for task in tasks {
             let start = self.sequence.len();
@@ -307,9 +312,9 @@ impl Layout {
     }
 }
 
-/// Puts neighbouring subtrees into one task as long as it stays small: a body of thousands of
-/// loose pieces would else have as many tasks.
-fn group(
+/// Combines neighbouring subtrees into tasks of at most `grain` operations, because a body of many
+/// disconnected pieces has many small subtrees.
+fn group_subtrees(
     tree: &Tree,
     subtrees: impl Iterator<Item = u32>,
     work: &[f64],
@@ -334,9 +339,9 @@ fn group(
     tasks
 }
 
-/// Children before parents, each subtree together.
+/// Supernodes in postorder: children before parents, each subtree consecutive.
 fn postorder(tree: &Tree, roots: &[u32]) -> Vec<u32> {
-    // Parents before children, backwards; a stack and no recursion, as trees may be deep.
+    // A reversed preorder. No recursion, because trees may be deep.
     let mut stack = roots.to_vec();
     let mut order = Vec::new();
     while let Some(s) = stack.pop() {
@@ -347,8 +352,8 @@ fn postorder(tree: &Tree, roots: &[u32]) -> Vec<u32> {
     order
 }
 
-/// Numbers everything in the final order.
-fn build(pattern: &BlockPattern, order: &[u32], tree: &Tree, layout: &Layout) -> Symbolic {
+/// Symbolic factorization in the final numbering.
+fn build(pattern: &BlockPattern, order: &[u32], tree: &Tree, schedule: &Schedule) -> Symbolic {
     let nodes = order.len();
     let mut column_of = vec![0u32; nodes];
     let mut supernode_of = vec![0u32; nodes];
@@ -356,15 +361,15 @@ fn build(pattern: &BlockPattern, order: &[u32], tree: &Tree, layout: &Layout) ->
     let mut symbolic = Symbolic {
         blocks: pattern.blocks(),
         order: Vec::with_capacity(nodes),
-        supernodes: Vec::with_capacity(layout.sequence.len()),
+        supernodes: Vec::with_capacity(schedule.sequence.len()),
         borders: Vec::new(),
         places: Vec::new(),
         children: Vec::new(),
         entries: Vec::new(),
-        tasks: layout.tasks.clone(),
-        stages: layout.stages.clone(),
+        tasks: schedule.tasks.clone(),
+        stages: schedule.stages.clone(),
     };
-    for (k, &s) in layout.sequence.iter().enumerate() {
+    for (k, &s) in schedule.sequence.iter().enumerate() {
         rank[s as usize] = k as u32;
         let first = symbolic.order.len();
         for &place in &tree.columns[s as usize] {
@@ -384,7 +389,7 @@ fn build(pattern: &BlockPattern, order: &[u32], tree: &Tree, layout: &Layout) ->
             entries: 0..0,
         });
     }
-    for (k, &s) in layout.sequence.iter().enumerate() {
+    for (k, &s) in schedule.sequence.iter().enumerate() {
         let start = symbolic.borders.len();
         let rows = tree.border[s as usize].iter();
         symbolic
@@ -402,7 +407,7 @@ fn build(pattern: &BlockPattern, order: &[u32], tree: &Tree, layout: &Layout) ->
 }
 
 impl Symbolic {
-    /// The place of a row in the front of a supernode.
+    /// Index of a row in the front of a supernode.
     fn place(&self, supernode: usize, row: u32) -> u32 {
         let s = &self.supernodes[supernode];
         if (row as usize) < s.columns.end {
@@ -412,6 +417,7 @@ impl Symbolic {
         (s.width() + border.partition_point(|&r| r < row)) as u32
     }
 
+    /// Computes [`Symbolic::places`].
     fn find_places(&mut self, supernode_of: &[u32]) {
         let mut places = Vec::with_capacity(self.borders.len());
         for s in &self.supernodes {
@@ -425,6 +431,7 @@ impl Symbolic {
         self.places = places;
     }
 
+    /// Computes [`Symbolic::entries`].
     fn find_entries(&mut self, pattern: &BlockPattern, column_of: &[u32], supernode_of: &[u32]) {
         let mut entries = Vec::with_capacity(pattern.blocks());
         for node in 0..pattern.nodes() {
@@ -432,7 +439,7 @@ impl Symbolic {
                 let (i, j) = (column_of[pattern.rows()[slot] as usize], column_of[node]);
                 let (row, column) = (i.max(j), i.min(j));
                 let supernode = supernode_of[column as usize] as usize;
-                let entry = Entry {
+                let entry = FrontEntry {
                     slot: slot as u32,
                     row: self.place(supernode, row),
                     column: column - self.supernodes[supernode].columns.start as u32,

@@ -7,8 +7,8 @@ pub(crate) fn outer(a: DVec3, b: DVec3) -> DMat3 {
     DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 
-/// The eigenvalues of a symmetric matrix, ascending: the trigonometric solution of its characteristic equation. The error is
-/// of the size of rounding in the largest one.
+/// Eigenvalues of a symmetric matrix, ascending, by the trigonometric solution of the
+/// characteristic equation. The error is of the order of rounding in the largest one.
 pub fn eigenvalues(matrix: &DMat3) -> DVec3 {
     let entries = matrix.to_cols_array();
     let size = entries.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
@@ -31,7 +31,7 @@ pub fn eigenvalues(matrix: &DMat3) -> DVec3 {
     DVec3::new(smallest, 3.0 * mean - largest - smallest, largest) * size
 }
 
-/// The largest singular value of a matrix, symmetric or not.
+/// Largest singular value of a matrix, which need not be symmetric.
 pub fn spectral_norm(matrix: &DMat3) -> f64 {
     let size = matrix.to_cols_array();
     let size = size.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
@@ -66,12 +66,12 @@ mod tests {
     }
 
     #[test]
-    fn a_turned_diagonal_has_its_entries() {
+    fn eigenvalues_of_a_rotated_diagonal_are_its_entries() {
         let turn = DMat3::from_rotation_x(0.4) * DMat3::from_rotation_z(1.1);
         let wanted = DVec3::new(1e-4, 2.0, 700.0);
         let matrix = turn * DMat3::from_diagonal(wanted) * turn.transpose();
         assert!((eigenvalues(&matrix) - wanted).length() < 1e-12 * 700.0);
-        // A rotation times a diagonal has the diagonal's entries as singular values.
+        // The singular values of a rotation times a diagonal are the entries of the diagonal.
         let norm = spectral_norm(&(turn * DMat3::from_diagonal(wanted)));
         assert!((norm - 700.0).abs() < 1e-9);
         assert_eq!(eigenvalues(&DMat3::IDENTITY), DVec3::ONE);

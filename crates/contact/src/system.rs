@@ -1,17 +1,19 @@
-//! `A v = f`, by bodies.
+//! The linear system `A v = f`, stored body by body.
 //!
-//! A body is a matrix of 3×3 blocks or a batch of banded rods. Bodies have no entries in common but those of
-//! couplings (ties between them), so products and factorizations go body by body, in parallel. What is tied to one other body only
-//! is eliminated exactly; other couplings are left to conjugate gradients with the factors as preconditioner (Daviet 2020, 6.2.5).
-//! Contacts address velocities through [`System::node_offset`] only: what lies between the nodes of a body (twists of
-//! rods) is the body's own business.
+//! The matrix of a body is sparse with 3×3 blocks, or a batch of banded rods. Only couplings (ties)
+//! have entries between bodies, so products and factorizations run over bodies in parallel. A body
+//! that is tied to one other body is eliminated exactly. Other couplings are solved by conjugate
+//! gradients with the factors as preconditioner (Daviet 2020, 6.2.5). Contacts find velocities
+//! through [`System::node_offset`] only; the other unknowns of a body (twists of rods) are private
+//! to it.
 
+mod body_factor;
 mod components;
 mod elimination;
 mod entries;
 mod factor;
+mod factor_cache;
 mod iterative;
-mod on_demand;
 #[cfg(test)]
 mod tests;
 
@@ -23,55 +25,57 @@ use rayon::prelude::*;
 
 use crate::banded::BandedBatch;
 use crate::block_sparse::BlockSparse;
-use crate::cholesky::parts;
+use crate::parallel::split_by_lengths;
 
-pub use components::Sets;
-pub use factor::{BodyFactor, SystemFactor, SystemFactorError};
-pub use iterative::Iterative;
-pub use on_demand::{FactorPlan, Factors};
+pub use body_factor::{BodyFactor, SystemFactorError};
+pub use components::DisjointSets;
+pub use factor::SystemFactor;
+pub use factor_cache::{FactorCache, FactorPlan};
+pub use iterative::IterativeSolution;
 
-/// The matrix of the system. All vectors are flat `f64`.
+/// The matrix A of the system. Vectors are flat: one `f64` per degree of freedom.
 #[derive(Clone, Debug, Default)]
 pub struct System {
-    /// Where the three velocity components of node j start.
+    /// First degree of freedom of each node; its three velocity components are consecutive.
     pub node_offset: Vec<usize>,
-    /// The diagonal blocks, by ascending offset and without holes between them.
-    pub bodies: Vec<Body>,
-    /// What is between nodes beyond those of the bodies' own matrices.
+    /// Diagonal blocks of A, by ascending offset and without gaps.
+    pub bodies: Vec<SystemBody>,
+    /// Blocks between nodes in addition to the matrices of the bodies.
     couplings: Vec<Coupling>,
-    /// Whether the bodies hold what couplings do to single nodes, where the preconditioner sees it.
+    /// Whether the diagonal blocks of couplings are part of the body matrices, so that the
+    /// preconditioner contains them.
     is_merged: bool,
-    /// Which degrees of freedom are cut off; none if empty.
-    is_cut: Vec<bool>,
+    /// Whether each degree of freedom is held; empty if none is.
+    is_held: Vec<bool>,
 }
 
-/// A part of the system that only couplings tie to others.
+/// A diagonal block of A, coupled to others by ties only.
 #[derive(Clone, Debug)]
-pub struct Body {
-    /// Its first degree of freedom.
+pub struct SystemBody {
+    /// First degree of freedom.
     pub offset: usize,
-    /// Its matrix.
+    /// Matrix of the body.
     pub matrix: Matrix,
 }
 
-impl Body {
-    /// Its degrees of freedom.
+impl SystemBody {
+    /// Degrees of freedom of the body.
     pub fn dofs(&self) -> Range<usize> {
         self.offset..self.offset + self.matrix.dofs()
     }
 }
 
-/// Weights of nodes, by where the velocities of these start.
+/// Weights of nodes, sorted by the first degree of freedom of the node.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeWeights<'a> {
-    /// Where each starts, ascending.
+    /// First degree of freedom of each node, ascending.
     pub offsets: &'a [usize],
-    /// The weight of each (kg).
+    /// Weight of each node (kg).
     pub weights: &'a [f64],
 }
 
 impl<'a> NodeWeights<'a> {
-    /// Those of nodes that start within a range of degrees of freedom.
+    /// Offsets and weights of the nodes that start within a range of degrees of freedom.
     fn within(self, dofs: Range<usize>) -> impl Iterator<Item = (usize, f64)> + use<'a> {
         let begin = self.offsets.partition_point(|offset| *offset < dofs.start);
         let count = self.offsets[begin..].partition_point(|offset| *offset < dofs.end);
@@ -80,19 +84,19 @@ impl<'a> NodeWeights<'a> {
     }
 }
 
-/// The matrix of a body.
+/// Matrix of a body.
 #[derive(Clone, Debug)]
 pub enum Matrix {
-    /// Sparse, by 3×3 blocks.
+    /// Sparse matrix of 3×3 blocks.
     Blocks(BlockSparse),
-    /// Rods of the same number of vertices, each a band.
+    /// Banded matrices of rods with the same number of vertices.
     Rods(BandedBatch),
 }
 
-/// Adds bᵢ bⱼ S to the block of every two of its nodes.
+/// A term bᵢ bⱼ S in the block of every pair of nodes (i, j): the Hessian of a tie.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coupling {
-    /// The nodes, each once, and their weights b.
+    /// Distinct nodes and their weights b.
     pub nodes: Vec<(u32, f64)>,
     /// S, symmetric and positive semidefinite (kg).
     pub block: DMat3,
@@ -115,7 +119,7 @@ impl Matrix {
         }
     }
 
-    /// Takes over the entries of another matrix of the same kind and pattern.
+    /// Copies the entries of a matrix of the same kind and pattern.
     pub fn copy_from(&mut self, other: &Matrix) {
         match (self, other) {
             (Matrix::Blocks(to), Matrix::Blocks(from)) => to.values.copy_from_slice(&from.values),
@@ -132,7 +136,7 @@ impl Matrix {
         }
     }
 
-    /// Makes the rows and columns of marked degrees of freedom those of the identity.
+    /// Replaces the rows and columns of held degrees of freedom by those of the identity.
     fn isolate(&mut self, is_held: &[bool]) {
         if !is_held.contains(&true) {
             return;
@@ -143,7 +147,7 @@ impl Matrix {
         }
     }
 
-    /// Adds a number to the diagonal entry of every degree of freedom.
+    /// Adds a vector to the diagonal.
     pub fn add_diagonal(&mut self, diagonal: &[f64]) {
         match self {
             Matrix::Blocks(matrix) => {
@@ -157,7 +161,7 @@ impl Matrix {
         }
     }
 
-    /// The block on the diagonal of the node whose degrees of freedom begin at `offset`.
+    /// Diagonal block of the node whose first degree of freedom is `offset`.
     pub fn block(&self, offset: usize) -> DMat3 {
         match self {
             Matrix::Blocks(matrix) => matrix.values[matrix.pattern().column(offset / 3).start],
@@ -171,7 +175,7 @@ impl Matrix {
         }
     }
 
-    /// Adds a symmetric block at the three degrees of freedom of a node, which begin at `offset`.
+    /// Adds a symmetric block to the diagonal block of the node at `offset`.
     pub fn add_block(&mut self, offset: usize, block: &DMat3) {
         match self {
             Matrix::Blocks(matrix) => {
@@ -192,13 +196,14 @@ impl Matrix {
 }
 
 impl System {
-    /// The system of some bodies, one after the other; `node_offset` as in [`System::node_offset`].
+    /// System of consecutive bodies, without couplings. `node_offset` as in
+    /// [`System::node_offset`].
     pub fn new(matrices: impl IntoIterator<Item = Matrix>, node_offset: Vec<usize>) -> Self {
         let mut offset = 0;
         let bodies = matrices.into_iter().map(|matrix| {
             let first = offset;
             offset += matrix.dofs();
-            Body {
+            SystemBody {
                 offset: first,
                 matrix,
             }
@@ -209,15 +214,20 @@ impl System {
             bodies,
             couplings: Vec::new(),
             is_merged: false,
-            is_cut: Vec::new(),
+            is_held: Vec::new(),
         }
     }
 
-    /// The same bodies as they were stored: with couplings that the matrices hold in part already if `is_merged`, and with
-    /// what was cut off; the matrices are as [`System::hold`] left them.
+    /// Restores the state of a stored system. Its matrices are those after [`System::hold`]; if
+    /// `is_merged`, they contain the diagonal blocks of the couplings.
     #[must_use]
-    pub fn restore(mut self, couplings: Vec<Coupling>, is_merged: bool, is_cut: Vec<bool>) -> Self {
-        (self.couplings, self.is_merged, self.is_cut) = (couplings, is_merged, is_cut);
+    pub fn restore(
+        mut self,
+        couplings: Vec<Coupling>,
+        is_merged: bool,
+        is_held: Vec<bool>,
+    ) -> Self {
+        (self.couplings, self.is_merged, self.is_held) = (couplings, is_merged, is_held);
         self
     }
 
@@ -228,12 +238,12 @@ impl System {
             .map_or(0, |body| body.offset + body.matrix.dofs())
     }
 
-    /// The index of the body that a degree of freedom belongs to.
+    /// Index of the body of a degree of freedom.
     pub fn body_of(&self, dof: usize) -> usize {
         self.bodies.partition_point(|body| body.offset <= dof) - 1
     }
 
-    /// Whether each body has a part in a coupling.
+    /// Whether each body has a node in a coupling.
     fn coupled_bodies(&self) -> Vec<bool> {
         let mut is_coupled = vec![false; self.bodies.len()];
         for (node, _) in self.couplings.iter().flat_map(|coupling| &coupling.nodes) {
@@ -242,46 +252,46 @@ impl System {
         is_coupled
     }
 
-    /// What is between nodes beyond the bodies' own matrices.
+    /// Blocks between nodes in addition to the matrices of the bodies.
     pub fn couplings(&self) -> &[Coupling] {
         &self.couplings
     }
 
-    /// Whether the bodies hold what couplings do to single nodes.
+    /// Whether the diagonal blocks of couplings are part of the body matrices.
     pub fn is_merged(&self) -> bool {
         self.is_merged
     }
 
-    /// Whether each degree of freedom is cut off, so that nothing moves it; empty if none is.
-    pub fn cut(&self) -> &[bool] {
-        &self.is_cut
+    /// Whether each degree of freedom is held; empty if none is.
+    pub fn held(&self) -> &[bool] {
+        &self.is_held
     }
 
-    /// 1 for each component of a node that can move, 0 for what is cut off.
+    /// 1 for each free component of a node, 0 for each held one.
     pub fn free_part(&self, node: usize) -> DVec3 {
-        free_part_of(&self.is_cut, self.node_offset[node])
+        free_part_of(&self.is_held, self.node_offset[node])
     }
 
-    /// Becomes another system of the same bodies, with weights added to the diagonal of nodes where they can move. Only what changed is looked
-    /// at: a function says whether any of a range of degrees of freedom did.
-    pub fn weigh(
+    /// Copies a system of the same structure and adds weights to the diagonal of its free nodes.
+    /// Only degrees of freedom in ranges for which `is_changed` is true are updated.
+    pub fn copy_with_weights(
         &mut self,
         other: &System,
         weights: NodeWeights<'_>,
         is_changed: impl Fn(Range<usize>) -> bool + Sync,
     ) {
         self.couplings.clone_from(&other.couplings);
-        self.is_cut.clone_from(&other.is_cut);
+        self.is_held.clone_from(&other.is_held);
         self.is_merged = other.is_merged;
-        let free = |offset: usize| free_part_of(&other.is_cut, offset);
+        let free = |offset: usize| free_part_of(&other.is_held, offset);
         for (body, from) in self.bodies.iter_mut().zip(&other.bodies) {
             let (first, dofs) = (body.offset, body.dofs());
             let changed = |own: &Range<usize>| is_changed(first + own.start..first + own.end);
             match (&mut body.matrix, &from.matrix) {
                 _ if !is_changed(dofs.clone()) => {}
                 (Matrix::Rods(to), Matrix::Rods(from)) => {
-                    to.copy_some(from, |own| changed(&own));
-                    to.add_to_diagonal(|own, add| {
+                    to.copy_changed(from, |own| changed(&own));
+                    to.add_diagonal_by_groups(|own, add| {
                         let here = first + own.start..first + own.end;
                         let here = if changed(&own) { here } else { 0..0 };
                         for (offset, weight) in weights.within(here) {
@@ -301,15 +311,15 @@ impl System {
         }
     }
 
-    /// The block on the diagonal of a node in its body's matrix.
+    /// Diagonal block of a node in the matrix of its body.
     pub fn node_block(&self, node: usize) -> DMat3 {
         let offset = self.node_offset[node];
         let body = &self.bodies[self.body_of(offset)];
         body.matrix.block(offset - body.offset)
     }
 
-    /// Whether another system has the same nodes, and bodies of the same kinds and patterns.
-    pub fn is_like(&self, other: &System) -> bool {
+    /// Whether another system has the same nodes, and bodies with the same patterns.
+    pub fn has_same_structure(&self, other: &System) -> bool {
         let bodies = self.bodies.iter().zip(&other.bodies);
         self.node_offset == other.node_offset
             && self.bodies.len() == other.bodies.len()
@@ -327,19 +337,19 @@ impl System {
     }
 
     /// Replaces all couplings.
-    pub fn couple(&mut self, couplings: Vec<Coupling>) {
+    pub fn set_couplings(&mut self, couplings: Vec<Coupling>) {
         self.couplings = couplings;
     }
 
-    /// Adds what couplings do with velocities: `y += C x`.
+    /// `y += C x`, where C is the sum of the couplings without their merged diagonal blocks.
     pub fn multiply_couplings(&self, x: &[f64], y: &mut [f64]) {
         for coupling in &self.couplings {
             self.multiply_coupling(coupling, x, y);
         }
     }
 
-    /// The bodies that couplings connect with some, by any number of them; these too.
-    pub fn connected(&self, mut is_in: Vec<bool>) -> Vec<bool> {
+    /// Marks all bodies that a chain of couplings connects to a marked body.
+    pub fn connected_bodies(&self, mut is_in: Vec<bool>) -> Vec<bool> {
         let body = |node: u32| self.body_of(self.node_offset[node as usize]);
         loop {
             let mut has_grown = false;
@@ -357,8 +367,9 @@ impl System {
         }
     }
 
-    /// Becomes another system of the same bodies with the rows and columns of held degrees of freedom cut off. Bodies that
-    /// are not chosen have not changed since the last time.
+    /// Copies a system of the same structure, with the rows and columns of held degrees of freedom
+    /// replaced by those of the identity, and merges the diagonal blocks of its couplings. Bodies
+    /// that are not chosen keep their matrices from the last call.
     pub fn hold(&mut self, other: &System, is_held: &[bool], is_chosen: impl Fn(usize) -> bool) {
         for (index, (to, from)) in self.bodies.iter_mut().zip(&other.bodies).enumerate() {
             if !is_chosen(index) {
@@ -382,8 +393,8 @@ impl System {
             block: coupling.block,
         };
         self.couplings = other.couplings.iter().map(free_part).collect();
-        self.is_cut.clear();
-        self.is_cut.extend_from_slice(is_held);
+        self.is_held.clear();
+        self.is_held.extend_from_slice(is_held);
         self.is_merged = true;
         for coupling in &self.couplings {
             for (node, weight) in &coupling.nodes {
@@ -393,7 +404,7 @@ impl System {
                     continue;
                 }
                 let body = &mut self.bodies[index];
-                let free = DMat3::from_diagonal(free_part_of(&self.is_cut, offset));
+                let free = DMat3::from_diagonal(free_part_of(&self.is_held, offset));
                 let block = free * (coupling.block * (weight * weight)) * free;
                 body.matrix.add_block(offset - body.offset, &block);
             }
@@ -407,42 +418,44 @@ impl System {
     /// If a vector has another length than [`System::dofs`].
     pub fn multiply(&self, x: &[f64], y: &mut [f64]) {
         assert!(x.len() == self.dofs() && y.len() == self.dofs());
-        let parts = parts(y, self.bodies.iter().map(|body| body.matrix.dofs()));
+        let parts = split_by_lengths(y, self.bodies.iter().map(|body| body.matrix.dofs()));
         let work: Vec<_> = self.bodies.iter().zip(parts).collect();
         work.into_par_iter().for_each(|(body, y)| {
             let part = &x[body.offset..body.offset + body.matrix.dofs()];
-            match part.iter().all(|entry| *entry == 0.0) {
-                true => y.fill(0.0),
-                false => body.matrix.multiply(part, y),
+            if part.iter().all(|entry| *entry == 0.0) {
+                y.fill(0.0)
+            } else {
+                body.matrix.multiply(part, y)
             }
         });
         self.multiply_couplings(x, y);
     }
 
-    /// Adds what a coupling does; without what it does to single nodes, where the bodies have that.
+    /// Adds the product with one coupling, without its diagonal blocks if these are merged.
     fn multiply_coupling(&self, coupling: &Coupling, x: &[f64], y: &mut [f64]) {
         let value = |node: u32| {
             let offset = self.node_offset[node as usize];
-            DVec3::from_slice(&x[offset..]) * free_part_of(&self.is_cut, offset)
+            DVec3::from_slice(&x[offset..]) * free_part_of(&self.is_held, offset)
         };
         let nodes = coupling.nodes.iter();
         let sum: DVec3 = nodes.map(|(node, weight)| value(*node) * *weight).sum();
         for (node, weight) in &coupling.nodes {
-            let others = match self.is_merged {
-                true => sum - value(*node) * *weight,
-                false => sum,
+            let others = if self.is_merged {
+                sum - value(*node) * *weight
+            } else {
+                sum
             };
             let offset = self.node_offset[*node as usize];
-            let pull = coupling.block * others * *weight * free_part_of(&self.is_cut, offset);
+            let pull = coupling.block * others * *weight * free_part_of(&self.is_held, offset);
             (DVec3::from_slice(&y[offset..]) + pull).write_to_slice(&mut y[offset..]);
         }
     }
 }
 
-/// 1 for each component of a node that is not cut off, else 0.
-fn free_part_of(is_cut: &[bool], offset: usize) -> DVec3 {
-    match is_cut.get(offset..offset + 3) {
-        Some(cut) => DVec3::from_array([0, 1, 2].map(|axis| f64::from(u8::from(!cut[axis])))),
+/// 1 for each free component of a node, 0 for each held one.
+fn free_part_of(is_held: &[bool], offset: usize) -> DVec3 {
+    match is_held.get(offset..offset + 3) {
+        Some(held) => DVec3::from_array([0, 1, 2].map(|axis| f64::from(u8::from(!held[axis])))),
         None => DVec3::ONE,
     }
 }

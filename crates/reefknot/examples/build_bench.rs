@@ -1,16 +1,16 @@
-//! How long it takes to build large scenes, and how much memory that needs.
+//! Time and memory to build large scenes.
 //!
-//! `cargo run --release -p reefknot --example build_bench` prints one line of JSON. Each scene is built in a process of its
-//! own, so that the peak memory is its own; `bound_s` is the time to write its points and elements once, what
-//! no builder can beat.
+//! `cargo run --release -p reefknot --example build_bench` prints one line of JSON. Each scene is
+//! built in a separate process, for its own peak memory. `bound_s` is the time to write points and
+//! elements once, a lower bound for any builder.
 
 use std::process::Command;
 use std::time::Instant;
 
-use reefknot::io::frame::{frame_file, topology_file};
-use reefknot::machine;
-use reefknot::model::Model;
-use reefknot::scene::{Scene, SceneRequest};
+use reefknot_sim::io::frame::{frame_file, topology_file};
+use reefknot_sim::machine;
+use reefknot_sim::model::Model;
+use reefknot_sim::scene::{Scene, SceneRequest};
 use serde_json::{Value, json};
 
 /// Curly hair on a ball.
@@ -38,7 +38,7 @@ radius = "10 cm"
 motion = { angular_velocity = [0, 0, "1 turn/s"] }
 "#;
 
-/// Cubes that are ready to fall.
+/// Scattered cubes above a floor.
 const PILE: &str = r#"
 time.duration = "1 s"
 [parameters]
@@ -78,12 +78,12 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// Builds a scene a few times; the times are the least of them.
+/// Builds a scene five times; reports the minimum of the times.
 fn measure(name: &str) -> Result<Value, String> {
     let text = match name {
         "groom" => GROOM,
         "pile" => PILE,
-        other => return Err(format!("there is no scene `{other}`; take groom or pile")),
+        other => return Err(format!("unknown scene `{other}`; use groom or pile")),
     };
     let before = machine::peak_memory().unwrap_or(0);
     let request = SceneRequest {
@@ -93,7 +93,7 @@ fn measure(name: &str) -> Result<Value, String> {
     };
     let scene = Scene::read(&request).map_err(|problems| problems.to_string())?;
     let (mut build_s, mut frame_s, mut bound_s) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
-    let mut facts = json!({});
+    let mut figures = json!({});
     for _ in 0..5 {
         let start = Instant::now();
         let model = Model::build(&scene).map_err(|problems| problems.to_string())?;
@@ -110,8 +110,8 @@ fn measure(name: &str) -> Result<Value, String> {
             .collect();
         bound_s = bound_s.min(start.elapsed().as_secs_f64());
         let vertices: usize = copies.iter().map(|mesh| mesh.points.len()).sum();
-        if facts == json!({}) {
-            facts = json!({
+        if figures == json!({}) {
+            figures = json!({
                 "vertices": vertices,
                 "curves": copies.iter().map(|mesh| mesh.curves.len()).sum::<usize>(),
                 "tetrahedra": copies.iter().map(|mesh| mesh.tetrahedra.len()).sum::<usize>(),
@@ -121,9 +121,9 @@ fn measure(name: &str) -> Result<Value, String> {
             });
         }
     }
-    facts["build_s"] = json!(build_s);
-    facts["build_over_bound"] = json!(build_s / bound_s);
-    facts["bound_s"] = json!(bound_s);
-    facts["frame_s"] = json!(frame_s);
-    Ok(facts)
+    figures["build_s"] = json!(build_s);
+    figures["build_over_bound"] = json!(build_s / bound_s);
+    figures["bound_s"] = json!(bound_s);
+    figures["frame_s"] = json!(frame_s);
+    Ok(figures)
 }

@@ -1,10 +1,12 @@
-//! Asks every query of a folder when its features collide, and compares with the exact truth.
+//! Continuous collision detection on a benchmark with exact results.
 //!
-//! `cargo run --release --example ccd_queries -- DIR [--list]` reads the format of the benchmark of Wang et al., A large scale
-//! benchmark and an inclusion-based algorithm for continuous collision detection (2021): below DIR, folders
-//! `vertex-face` and `edge-edge` with `*.csv`, eight rows a query (four points at the start, four at the end), each `x, y, z` as
-//! numerator and denominator, and the truth. Beside each file, `*.toi.csv` may hold hit, lower and upper bound of the
-//! true time. Prints one JSON object; with `--list`, the queries that were missed, late or wrongly hit go to standard error.
+//! `cargo run --release --example ccd_queries -- DIR [--list]` reads the format of Wang et al., A
+//! large scale benchmark and an inclusion-based algorithm for continuous collision detection
+//! (2021): below DIR, folders `vertex-face` and `edge-edge` with `*.csv`. A query has eight rows
+//! (four points at the start, four at the end), each with `x, y, z` as numerators and denominators,
+//! and the exact result. An optional file `*.toi.csv` next to each contains hit, lower and upper
+//! bound of the exact time of impact. Prints one JSON object; `--list` also prints false negatives,
+//! false positives and late results to standard error.
 
 use std::fs;
 use std::hint::black_box;
@@ -13,18 +15,27 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use glam::DVec3;
-use reefknot::collide::ccd;
+use reefknot_sim::collide::ccd;
 use serde_json::json;
 
-/// A query with its answer.
+/// A query with its exact result.
 struct Query {
     is_edge_edge: bool,
     ends: [[DVec3; 4]; 2],
-    hits: bool,
-    /// Bounds of the true time.
-    bracket: Option<[f64; 2]>,
-    /// Its file and number.
+    is_hit: bool,
+    /// Bounds of the exact time of impact.
+    exact_time: Option<[f64; 2]>,
+    /// File, and number in the file.
     place: (usize, usize),
+}
+
+/// Kinds of wrong results.
+#[derive(Clone, Copy, Debug)]
+enum Failure {
+    FalseNegative,
+    FalsePositive,
+    /// After the exact time of impact.
+    Late,
 }
 
 impl Query {
@@ -37,6 +48,19 @@ impl Query {
         };
         search(from, to, 0.0).map(|impact| impact.time)
     }
+
+    /// Failure of a computed time of impact.
+    fn failure(&self, time: Option<f64>) -> Option<Failure> {
+        match (self.is_hit, time) {
+            (true, None) => Some(Failure::FalseNegative),
+            (false, Some(_)) => Some(Failure::FalsePositive),
+            (true, Some(time)) => {
+                let is_late = self.exact_time.is_some_and(|[_, upper]| time > upper);
+                is_late.then_some(Failure::Late)
+            }
+            (false, None) => None,
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -44,7 +68,7 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [folder] => run(Path::new(folder), false),
         [folder, "--list"] => run(Path::new(folder), true),
-        _ => Err("ccd_queries DIR [--list]".to_owned()),
+        _ => Err("usage: ccd_queries DIR [--list]".to_owned()),
     };
     match result {
         Ok(text) => {
@@ -58,7 +82,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(folder: &Path, lists: bool) -> Result<String, String> {
+fn run(folder: &Path, lists_failures: bool) -> Result<String, String> {
     let mut files = Vec::new();
     find_files(folder, &mut files)?;
     let mut queries = Vec::new();
@@ -67,50 +91,41 @@ fn run(folder: &Path, lists: bool) -> Result<String, String> {
     }
     if queries.is_empty() {
         return Err(format!(
-            "{}: no queries in *.csv below it",
+            "{}: no queries in *.csv files below this folder",
             folder.display()
         ));
     }
     let (mean_us, max_us) = times(&queries);
-    let [mut missed, mut extra, mut late] = [0; 3];
+    let [mut false_negatives, mut false_positives, mut late] = [0; 3];
     let mut ratios = Vec::new();
     for query in &queries {
         let time = query.time();
-        let is_late = match (time, query.bracket) {
-            (Some(time), Some([_, upper])) if query.hits => time > upper,
-            _ => false,
-        };
-        let is_missed = query.hits && time.is_none();
-        let is_extra = !query.hits && time.is_some();
-        missed += usize::from(is_missed);
-        extra += usize::from(is_extra);
-        late += usize::from(is_late);
-        if let (Some(time), Some([lower, upper]), true) = (time, query.bracket, query.hits)
+        let failure = query.failure(time);
+        match failure {
+            Some(Failure::FalseNegative) => false_negatives += 1,
+            Some(Failure::FalsePositive) => false_positives += 1,
+            Some(Failure::Late) => late += 1,
+            None => {}
+        }
+        if let (Some(time), Some([lower, upper]), true) = (time, query.exact_time, query.is_hit)
             && lower > 0.0
         {
             ratios.push(time / (0.5 * (lower + upper)));
         }
-        if lists && (is_missed || is_extra || is_late) {
-            let word = if is_missed {
-                "missed"
-            } else if is_late {
-                "late"
-            } else {
-                "wrongly hit"
-            };
+        if let (true, Some(failure)) = (lists_failures, failure) {
             let (file, number) = query.place;
             eprintln!(
-                "{word}: query {number} of {}, time {time:?}, truth {:?}",
+                "{failure:?}: query {number} of {}, time {time:?}, exact {:?}",
                 files[file].display(),
-                query.bracket
+                query.exact_time
             );
         }
     }
     let result = json!({
         "queries": queries.len(),
-        "hits": queries.iter().filter(|query| query.hits).count(),
-        "false_negatives": missed,
-        "false_positives": extra,
+        "hits": queries.iter().filter(|query| query.is_hit).count(),
+        "false_negatives": false_negatives,
+        "false_positives": false_positives,
         "late": late,
         "mean_us": mean_us,
         "max_us": max_us,
@@ -120,7 +135,8 @@ fn run(folder: &Path, lists: bool) -> Result<String, String> {
     Ok(result.to_string())
 }
 
-/// Mean of all queries in a row, the best of five rounds, and the least of three times of the worst query (µs).
+/// Mean time of a query, the best of five rounds over all; and the time of the slowest query, with
+/// the best of three for each (µs).
 fn times(queries: &[Query]) -> (f64, f64) {
     let microseconds = |start: Instant| start.elapsed().as_secs_f64() * 1e6;
     let mut mean = f64::INFINITY;
@@ -142,7 +158,7 @@ fn times(queries: &[Query]) -> (f64, f64) {
     (mean, worst.fold(0.0, f64::max))
 }
 
-/// The files with queries, sorted.
+/// Appends all query files below a folder, sorted.
 fn find_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut entries = Vec::new();
@@ -168,7 +184,7 @@ fn read(file: &Path, index: usize, queries: &mut Vec<Query>) -> Result<(), Strin
         (false, true) => false,
         _ => {
             return Err(format!(
-                "{name}: its folder must be `edge-edge` or `vertex-face`"
+                "{name}: the folder must be `edge-edge` or `vertex-face`"
             ));
         }
     };
@@ -191,14 +207,14 @@ fn read(file: &Path, index: usize, queries: &mut Vec<Query>) -> Result<(), Strin
             let [a, b, c, d, e, f, _] = query[row];
             DVec3::new(a / b, c / d, e / f)
         };
-        let hits = query[0][6] != 0.0;
+        let is_hit = query[0][6] != 0.0;
         queries.push(Query {
             is_edge_edge,
             ends: [[0, 1, 2, 3].map(point), [4, 5, 6, 7].map(point)],
-            hits,
-            bracket: times
+            is_hit,
+            exact_time: times
                 .get(number)
-                .filter(|_| hits)
+                .filter(|_| is_hit)
                 .map(|[_, lower, upper]| [*lower, *upper]),
             place: (index, number),
         });
@@ -206,7 +222,7 @@ fn read(file: &Path, index: usize, queries: &mut Vec<Query>) -> Result<(), Strin
     Ok(())
 }
 
-/// Rows of numbers. Integers of any length are read as doubles, which they are.
+/// Rows of numbers. The integers of the benchmark are exact as doubles.
 fn numbers<const COLUMNS: usize>(file: &Path) -> Result<Vec<[f64; COLUMNS]>, String> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let mut rows = Vec::new();
@@ -219,10 +235,10 @@ fn numbers<const COLUMNS: usize>(file: &Path) -> Result<Vec<[f64; COLUMNS]>, Str
         let mut words = row.split(',');
         for value in &mut values {
             let word = words.next().unwrap_or_default().trim();
-            // The time of a miss is empty.
+            // The time of a query without impact is empty.
             if COLUMNS != 3 || !word.is_empty() {
                 *value = word.parse().map_err(|_| {
-                    format!("{}:{}: `{word}` is no number", file.display(), line + 1)
+                    format!("{}:{}: `{word}` is not a number", file.display(), line + 1)
                 })?;
             }
         }

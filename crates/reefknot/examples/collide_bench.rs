@@ -1,9 +1,12 @@
-//! How long collision detection takes: surfaces from nothing, and grooms with a tree that is kept.
+//! Time of collision detection: surfaces with a new tree, and grooms with a refitted tree.
 //!
-//! `cargo run --release --example collide_bench -- cases [--write DIR]` measures two folded cloths and steps of a cloth
-//! that drapes over a ball, on one thread and on two: finding candidates, and when they collide. `--write` also writes the cases
-//! for `bench/peers/collide.py`, which runs this program; `collide_bench cloths` measures the folded cloths only, without the minutes that draping takes. `collide_bench grooms` measures refitting and candidates of up to 500,000
-//! segments of hair on two threads, and `collide_bench hair [STRANDS]` those of hair that swings. All print one JSON object. Times are the best of several, `ms` by the clock and `cpu_ms` by the processor, of all threads.
+//! `cargo run --release --example collide_bench -- cases [--write DIR]` measures broad and narrow
+//! phase of two folded cloths and of steps of a cloth that drapes over a ball, on one thread and on
+//! two. `--write` also writes the cases for `bench/peers/collide.py`, which runs this program.
+//! `collide_bench cloths` measures the folded cloths only; draping takes minutes. `collide_bench
+//! grooms` measures refit and candidates of up to 500,000 segments of hair on two threads, and
+//! `collide_bench hair [STRANDS]` those of swinging hair. All print one JSON object. Times are the
+//! best of several runs: `ms` is wall time, `cpu_ms` CPU time of all threads.
 
 #[path = "collide_bench/best.rs"]
 mod best;
@@ -21,8 +24,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-/// Steps of the drape that are measured, by when they end (s): falling onto the ball, hanging, and folding.
-const DRAPE: [f64; 3] = [0.2, 0.4, 0.7];
+/// End times of the measured steps of the drape (s): falling onto the ball, hanging, and folding.
+const DRAPE_TIMES: [f64; 3] = [0.2, 0.4, 0.7];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -34,9 +37,12 @@ fn main() -> ExitCode {
         ["hair"] => hair::measure(16_000),
         ["hair", strands] => match strands.parse() {
             Ok(strands) => hair::measure(strands),
-            Err(_) => Err(format!("{strands} is no number of strands")),
+            Err(_) => Err(format!("{strands} is not a number of strands")),
         },
-        _ => Err("collide_bench cases [--write DIR], cloths, grooms, or hair [STRANDS]".to_owned()),
+        _ => Err(
+            "usage: collide_bench cases [--write DIR] | cloths | grooms | hair [STRANDS]"
+                .to_owned(),
+        ),
     };
     match result {
         Ok(result) => {
@@ -52,7 +58,7 @@ fn main() -> ExitCode {
 
 fn measure_cases(folder: Option<&Path>) -> Result<Value, String> {
     let mut cases = vec![cases::folded_cloths(200)];
-    cases.extend(drape::record(120, &DRAPE)?);
+    cases.extend(drape::record(120, &DRAPE_TIMES)?);
     let mut results = Vec::new();
     for (number, case) in cases.iter().enumerate() {
         if let Some(folder) = folder {
@@ -66,7 +72,7 @@ fn measure_cases(folder: Option<&Path>) -> Result<Value, String> {
 fn measure_case(case: &cases::Case) -> Result<Value, String> {
     let mut result = json!({ "name": case.name, "triangles": case.triangles.len() });
     for threads in [1, 2] {
-        result[format!("threads_{threads}")] = best::on(threads, || case.measure())?;
+        result[format!("threads_{threads}")] = best::on_threads(threads, || case.measure())?;
     }
     Ok(result)
 }

@@ -1,8 +1,9 @@
-//! How long one implicit step takes, by phases, and what no step could beat on this machine.
+//! Time of an implicit step by phases, and lower bounds of this machine.
 //!
-//! `cargo run --release -p reefknot --example step_bench -- [THREADS] [REPETITIONS]` prints one JSON object. Each scene is
-//! measured in a process of its own, so that its memory is its own, and next to the bounds that it is compared with, so that
-//! other load on the machine slows both. `step_bench scene NAME` prints a scene as a file for `reefknot run`.
+//! `cargo run --release -p reefknot --example step_bench -- [THREADS] [REPETITIONS]` prints one
+//! JSON object. Each scene is measured in a separate process, for its own memory, together with its
+//! bounds, so that other load on the machine slows both. `step_bench scene NAME` prints a scene as
+//! a file for `reefknot run`.
 
 #[path = "step_bench/bounds.rs"]
 mod bounds;
@@ -43,20 +44,20 @@ fn run(arguments: &[String]) -> Result<String, String> {
             };
             Ok(measure::measure(name, &size)?.to_string())
         }
-        [] => all("2", "15"),
-        [threads] => all(threads, "15"),
-        [threads, repetitions] => all(threads, repetitions),
-        _ => Err("step_bench [THREADS] [REPETITIONS], or step_bench scene NAME".to_owned()),
+        [] => measure_all("2", "15"),
+        [threads] => measure_all(threads, "15"),
+        [threads, repetitions] => measure_all(threads, repetitions),
+        _ => Err("usage: step_bench [THREADS] [REPETITIONS], or step_bench scene NAME".to_owned()),
     }
 }
 
 fn number(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| format!("`{text}` is no number of threads or repetitions"))
+    number.ok_or_else(|| format!("`{text}` is not a number of threads or repetitions"))
 }
 
-/// Every scene, each in a process of its own.
-fn all(threads: &str, repetitions: &str) -> Result<String, String> {
+/// Measures every scene, each in a separate process.
+fn measure_all(threads: &str, repetitions: &str) -> Result<String, String> {
     number(threads)?;
     number(repetitions)?;
     let program = std::env::current_exe().map_err(|error| error.to_string())?;

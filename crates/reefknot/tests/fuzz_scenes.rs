@@ -1,4 +1,4 @@
-//! No scene file, however broken, makes the program panic or hang, or is refused without a place.
+//! Mutated scene files: none panics or hangs, and each error has a place.
 
 #[path = "../examples/fuzz_scenes/cases.rs"]
 mod cases;
@@ -11,20 +11,20 @@ mod mutate;
 #[path = "../examples/fuzz_scenes/seeds.rs"]
 mod seeds;
 
-use reefknot::model::Model;
-use reefknot::scene::{Scene, SceneRequest, shipped};
+use reefknot_sim::model::Model;
+use reefknot_sim::scene::{Scene, SceneRequest, shipped};
 
 #[test]
-fn two_thousand_mutated_scenes_neither_panic_nor_hang_and_each_refusal_has_a_place() {
+fn two_thousand_mutated_scenes_neither_panic_nor_hang_and_each_error_has_a_place() {
     let tally = cases::run(0, 2000, 1).unwrap();
     assert!(tally.is_clean(), "{}\n{:#?}", tally.json(), tally.findings);
-    assert!(tally.stepped > 200, "too few scenes get as far as a step");
+    assert!(tally.stepped > 200, "too few scenes reach a step");
     assert!(tally.rejected > 500, "too few scenes are broken");
     assert!(!tally.sample.is_empty());
 }
 
 #[test]
-fn the_scenes_that_are_mutated_use_every_key() {
+fn the_seed_scenes_use_every_key() {
     fn keys(schema: &serde_json::Value, found: &mut Vec<String>) {
         match schema {
             serde_json::Value::Object(object) => {
@@ -38,16 +38,16 @@ fn the_scenes_that_are_mutated_use_every_key() {
         }
     }
     let mut found = Vec::new();
-    keys(&reefknot::scene::json_schema(), &mut found);
+    keys(&reefknot_sim::scene::json_schema(), &mut found);
     let texts = seeds::seeds().into_iter().map(|seed| seed.text + "\n");
     let text: String = texts.collect();
     for key in found {
-        assert!(text.contains(&key), "no scene to mutate uses `{key}`");
+        assert!(text.contains(&key), "no seed scene uses `{key}`");
     }
 }
 
 #[test]
-fn the_scenes_that_are_mutated_are_good_and_small() {
+fn the_seed_scenes_are_valid_and_small() {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in seeds::FILES {
         std::fs::write(folder.path().join(name), text).unwrap();
@@ -59,11 +59,11 @@ fn the_scenes_that_are_mutated_are_good_and_small() {
             folder: folder.path().to_path_buf(),
             ..SceneRequest::default()
         };
-        let most = match shipped::find(&seed.name) {
+        let limit = match shipped::find(&seed.name) {
             Ok(_) => cases::MAX_VERTICES,
-            Err(_) => cases::LARGE,
+            Err(_) => cases::USUAL_MAX_VERTICES,
         };
-        let built = Scene::read(&request).and_then(|scene| Model::build_within(&scene, most));
+        let built = Scene::read(&request).and_then(|scene| Model::build_within(&scene, limit));
         if let Err(problems) = built {
             panic!("{}: {problems}", seed.name);
         }

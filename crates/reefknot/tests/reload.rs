@@ -1,11 +1,12 @@
-//! Nothing that the next step depends on lives outside a checkpoint.
+//! A checkpoint contains everything that the next step depends on.
 
 #[cfg(test)]
 mod tests {
-    use reefknot::integrate::{self, Scratch};
-    use reefknot::io::folder::{Origin, RunFolder};
-    use reefknot::model::Model;
-    use reefknot::scene::{Scene, SceneRequest, shipped};
+    use reefknot_sim::integrate::Scratch;
+    use reefknot_sim::io::folder::{Origin, RunFolder};
+    use reefknot_sim::model::Model;
+    use reefknot_sim::scene::{Scene, SceneRequest, shipped};
+    use reefknot_sim::step::step;
 
     fn read(text: &str, quick: bool) -> (Scene, Model) {
         let request = SceneRequest {
@@ -20,7 +21,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_can_be_taken_from_files_alone() {
+    fn every_step_from_a_checkpoint_has_the_same_bits() {
         let temporary = tempfile::tempdir().unwrap();
         let folder = RunFolder::new(temporary.path());
         folder.prepare().unwrap();
@@ -34,18 +35,23 @@ mod tests {
         };
         while straight.step < model.clock.steps() {
             folder.write_checkpoint(&straight, &origin).unwrap();
-            let step = integrate::step(&model, &straight, &mut scratch).unwrap();
+            let taken = step(&model, &straight, &mut scratch).unwrap();
 
             let (_, model) = read(&folder.read_text("scene.toml").unwrap(), false);
             let (from, _) = folder.read_checkpoint(straight.step, &model).unwrap();
             assert_eq!(from, straight);
             let mut scratch = Scratch::new(&model);
-            let reloaded = integrate::step(&model, &from, &mut scratch).unwrap();
+            let reloaded = step(&model, &from, &mut scratch).unwrap();
 
-            assert_eq!(reloaded.to.hash(), step.to.hash(), "step {}", step.to.step);
-            assert_eq!(reloaded.pin_forces, step.pin_forces);
-            assert_eq!(reloaded.report.energy_j, step.report.energy_j);
-            straight = step.to;
+            assert_eq!(
+                reloaded.to.hash(),
+                taken.to.hash(),
+                "step {}",
+                taken.to.step
+            );
+            assert_eq!(reloaded.pin_forces, taken.pin_forces);
+            assert_eq!(reloaded.report.energy_j, taken.report.energy_j);
+            straight = taken.to;
         }
         assert_eq!(straight.step, 120);
     }

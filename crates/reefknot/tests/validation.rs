@@ -1,13 +1,14 @@
-//! What mechanics demands of a sheet of cloth, with the reason for each number.
+//! A sheet of cloth against mechanics, with the reason for each number.
 
 #[cfg(test)]
 mod tests {
     use glam::DVec3;
-    use reefknot::energy::term::Elastic;
-    use reefknot::integrate::{self, Scratch, Step, StepError};
-    use reefknot::model::{Elements, Model};
-    use reefknot::scene::{Scene, SceneRequest};
-    use reefknot::state::State;
+    use reefknot_sim::energy::term::Elastic;
+    use reefknot_sim::integrate::{Scratch, StepError};
+    use reefknot_sim::model::{Elements, Model};
+    use reefknot_sim::scene::{Scene, SceneRequest};
+    use reefknot_sim::state::State;
+    use reefknot_sim::step::{Step, step};
 
     const SHEET: &str = r#"
 time = { duration = "1 s", frame_rate = 100, substeps = 1 }
@@ -53,7 +54,7 @@ at = { group = \"top\" }
         }
 
         fn step(&mut self) -> Step {
-            let step = integrate::step(&self.model, &self.state, &mut self.scratch).unwrap();
+            let step = step(&self.model, &self.state, &mut self.scratch).unwrap();
             self.state = step.to.clone();
             step
         }
@@ -68,7 +69,7 @@ at = { group = \"top\" }
         }
     }
 
-    /// Implicit Euler falls by h² g n(n + 1)/2 in n steps, and nothing but roundoff else.
+    /// Implicit Euler falls by h² g n(n + 1)/2 in n steps, up to rounding.
     #[test]
     fn validation_free_fall() {
         let mut sheet = Simulation::new(SHEET, &[]);
@@ -85,9 +86,9 @@ at = { group = \"top\" }
         }
     }
 
-    /// How much longer a St. Venant-Kirchhoff strip of length 1 hangs: the first Piola stress
-    /// E λ(λ² − 1)/2 carries ρ g s at s above the lower end. To first order ρ g/2E, 0.014715 m; the
-    /// stiffening of the model takes 2 to 3% off that.
+    /// Elongation of a hanging St. Venant-Kirchhoff strip of length 1: the first Piola stress
+    /// E λ(λ² − 1)/2 equals ρ g s at height s above the lower end. To first order it is ρ g/2E,
+    /// 0.014715 m; the stiffening of the model reduces it by 2 to 3%.
     fn hanging_elongation(young: f64, weight: f64) -> f64 {
         let cells = 1000;
         let stretch = |s: f64| {
@@ -102,18 +103,18 @@ at = { group = \"top\" }
         (0..cells).map(middle).sum::<f64>() / f64::from(cells)
     }
 
-    /// A strip hangs by its own weight as far as its stress-strain law says, whatever the triangles.
+    /// The elongation of a hanging strip follows from its stress-strain law, for any triangulation.
     #[test]
     fn validation_hanging_strip() {
         for triangles in ["right", "alternating"] {
             let set = format!("object.sheet.triangles={triangles}");
             let text = format!("{SHEET}{HELD}");
-            // Drag lets the slow modes die within the run, and does nothing at rest.
+            // Drag damps the slow modes within the run, and has no effect at rest.
             let mut strip = Simulation::new(&text, &[&set, "material.sheet.mass_damping=20"]);
             let step = strip.steps(600);
             let start = &strip.model.start.positions;
             let drop_of = |node: usize| (start[node] - strip.state.positions[node]).z;
-            // The lower edge as a whole: corners carry less mass than their neighbours.
+            // Mean of the lower edge: its corners have less mass than their neighbours.
             let moved = (0..7).map(drop_of).sum::<f64>() / 7.0;
             let expected = hanging_elongation(1e5, 300.0 * 9.81);
             assert!(
@@ -131,8 +132,8 @@ at = { group = \"top\" }
         }
     }
 
-    /// What flows in is stored or lost: Δ(kinetic + elastic + gravity) = work − losses at every step
-    /// of a violent motion, with all kinds of damping and wind.
+    /// Δ(kinetic + elastic + gravity) = work − losses in every step of a fast motion with all kinds
+    /// of damping and wind.
     #[test]
     fn validation_energy_balance() {
         let text = format!("{SHEET}{HELD}[wind]\nvelocity = [0, 12, 0]\nturbulence = 4\n");
@@ -143,7 +144,7 @@ at = { group = \"top\" }
             "object.sheet.velocity=[0, 3, 0]",
         ];
         let mut sheet = Simulation::new(&text, &sets);
-        let mut before = reefknot::certify::energies(&sheet.model, &sheet.state);
+        let mut before = reefknot_sim::certify::energies(&sheet.model, &sheet.state);
         let mut flowed = 0.0_f64;
         for _ in 0..100 {
             let after = sheet.step().report.energy_j;
@@ -157,11 +158,10 @@ at = { group = \"top\" }
             flowed = flowed.max(after.work.abs());
             before = after;
         }
-        assert!(flowed > 1e-3, "the wind did not blow: {flowed} J");
+        assert!(flowed > 1e-3, "the wind does no work: {flowed} J");
     }
 
-    /// Buffers of earlier steps know nothing of a state that somebody has changed since: with the
-    /// energies of the old one the balance would be off by the whole change.
+    /// The balance uses the energies of the current state, not those cached from the step before.
     #[test]
     fn validation_energy_balance_of_a_changed_state() {
         let mut sheet = Simulation::new(SHEET, &[]);
@@ -169,14 +169,14 @@ at = { group = \"top\" }
         for position in &mut sheet.state.positions {
             position.x *= 1.1;
         }
-        let before = reefknot::certify::energies(&sheet.model, &sheet.state);
+        let before = reefknot_sim::certify::energies(&sheet.model, &sheet.state);
         let after = sheet.step().report.energy_j;
         let flow = after.work - after.viscous - after.contact - after.numerical;
         let error = after.total() - before.total() - flow;
         assert!(error.abs() < 1e-10 * before.elastic, "{error}");
     }
 
-    /// Without outer forces the momentum of a free sheet stays, whatever happens inside it.
+    /// Without external forces the momentum of a free sheet is constant.
     #[test]
     fn validation_momentum() {
         let mut sheet = Simulation::new(SHEET, &["gravity=[0, 0, 0]"]);
@@ -193,7 +193,7 @@ at = { group = \"top\" }
         assert!((momentum(&sheet) - before).length() < 1e-12 * scale);
     }
 
-    /// A sheet that falls flat reaches the speed at which drag carries it: m g = ½ ρ C A v².
+    /// Terminal velocity of a flat falling sheet: m g = ½ ρ C A v².
     #[test]
     fn validation_terminal_velocity() {
         let text = format!("{SHEET}[wind]\nvelocity = [0, 0, 0]\n");
@@ -207,7 +207,7 @@ at = { group = \"top\" }
         );
     }
 
-    /// A strip rolled to a cylinder stores D/2 · area/R² (the hinge at either end is missing).
+    /// A strip rolled to a cylinder stores D/2 · area/R², without the hinges at its two ends.
     #[test]
     fn validation_cylinder_roll() {
         let (radius, length, cells) = (0.05, 0.314_159_265, 64_usize);
@@ -245,7 +245,7 @@ at = { group = \"top\" }
         );
     }
 
-    /// A pin that is released lets go at its time: before it nothing moves, after it everything falls.
+    /// A pin of all vertices holds them until its release; then they fall freely.
     #[test]
     fn validation_release() {
         let text = format!("{SHEET}{HELD}").replace(
@@ -264,8 +264,8 @@ at = { group = \"top\" }
         );
     }
 
-    /// A vertex that lands on the opposite edge leaves its triangle without area: the step is
-    /// refused with object and triangle, and the state it started from is as it was.
+    /// A vertex that moves onto the opposite edge collapses its triangle: the step fails with
+    /// object and triangle, and its start state is unchanged.
     #[test]
     fn a_collapsed_triangle_is_named() {
         let soft = [
@@ -279,10 +279,10 @@ at = { group = \"top\" }
         let [a, b, c] =
             sheet.model.objects[0].mesh.triangles[triangle].map(|corner| corner as usize);
         let x = &sheet.state.positions;
-        // So soft that it flies straight, for one step of 10 ms.
+        // The material is so soft that the vertex moves straight for one step of 10 ms.
         sheet.state.velocities[a] = (0.5 * (x[b] + x[c]) - x[a]) / 0.01;
         let before = sheet.state.clone();
-        let result = integrate::step(&sheet.model, &sheet.state, &mut sheet.scratch);
+        let result = step(&sheet.model, &sheet.state, &mut sheet.scratch);
         match result.unwrap_err() {
             StepError::Collapsed {
                 object,
@@ -297,22 +297,22 @@ at = { group = \"top\" }
         assert_eq!(sheet.state, before);
     }
 
-    /// A number that is none is refused with object and vertex, wherever it comes from.
+    /// A value that is not finite fails the step with object and vertex.
     #[test]
-    fn a_vertex_that_is_no_number_is_named() {
+    fn a_vertex_that_is_not_finite_is_named() {
         for spoil in [
             (|state: &mut State| state.positions[40].y = f64::NAN) as fn(&mut State),
             |state| state.velocities[40].z = f64::INFINITY,
         ] {
             let mut sheet = Simulation::new(SHEET, &[]);
             spoil(&mut sheet.state);
-            let result = integrate::step(&sheet.model, &sheet.state, &mut sheet.scratch);
+            let result = step(&sheet.model, &sheet.state, &mut sheet.scratch);
             let message = result.unwrap_err().to_string();
             assert!(
                 message.contains("`sheet`") && message.contains("vert"),
                 "{message}"
             );
-            assert!(message.contains("no finite"), "{message}");
+            assert!(message.contains("not finite"), "{message}");
         }
     }
 }

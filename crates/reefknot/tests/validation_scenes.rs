@@ -1,20 +1,22 @@
-//! Every scene of `scenes/validation` against mechanics: beams, plates, elastica, vibrations, momentum. The expected values are
-//! solutions of the equations of beams and plates, or closed forms; the tolerances are what users may rely on.
+//! Every scene of `scenes/validation` against mechanics: beams, plates, elastica, vibrations,
+//! momentum. The expected values are solutions of the equations of beams and plates, or closed
+//! forms; the tolerances are guarantees for users.
 
 #[cfg(test)]
 mod tests {
-    use reefknot::integrate::{self, Scratch, Step};
-    use reefknot::model::Model;
-    use reefknot::probe::ProbeSeries;
-    use reefknot::scene::{Scene, SceneRequest, shipped};
+    use reefknot_sim::integrate::Scratch;
+    use reefknot_sim::model::Model;
+    use reefknot_sim::probe::ProbeSeries;
+    use reefknot_sim::scene::{Scene, SceneRequest, shipped};
+    use reefknot_sim::step::{Step, step};
     use serde_json::Value;
 
-    /// The probes of a validation scene in its quick size, with some values set.
+    /// Probes of a validation scene at its quick size, with some values set.
     fn run(name: &str, sets: &[&str]) -> Value {
         simulate(name, sets).0
     }
 
-    /// The same, and the last step.
+    /// Probes of a validation scene, its last step and its model.
     fn simulate(name: &str, sets: &[&str]) -> (Value, Step, Model) {
         let scene = Scene::read(&SceneRequest {
             text: shipped::find(&format!("validation/{name}"))
@@ -39,7 +41,7 @@ mod tests {
         series.add(&row(&state, None));
         let mut last = None;
         while state.step < model.clock.steps() {
-            let step = integrate::step(&model, &state, &mut scratch)
+            let step = step(&model, &state, &mut scratch)
                 .unwrap_or_else(|error| panic!("{name} {sets:?} step {}: {error}", state.step));
             series.add(&row(&step.to, Some(&step)));
             state = step.to.clone();
@@ -48,7 +50,7 @@ mod tests {
         (series.summary(), last.unwrap(), model)
     }
 
-    /// Asserts that a probe is within a part of what is expected.
+    /// Asserts that a probe has the expected value within a relative tolerance.
     fn assert_close(probes: &Value, probe: &str, expected: f64, within: f64) {
         let value = probes[probe].as_f64().unwrap_or(f64::NAN);
         assert!(
@@ -58,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_rod_cantilever_is_the_heavy_elastica() {
+    fn validation_rod_cantilever_matches_the_heavy_elastica() {
         for (length, drop, x) in [
             (0.059662, 0.12347, 0.99125),
             (0.128538, 0.70020, 0.65635),
@@ -77,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_rod_end_load_is_the_elastica() {
+    fn validation_rod_end_load_matches_the_elastica() {
         for (force, deflection) in [
             (1.96350e-4, 0.30172),
             (3.92699e-4, 0.49346),
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_rod_elastica_bows_and_pushes_back() {
+    fn validation_rod_elastica_has_deflection_and_force_of_theory() {
         for (chord, deflection, force) in [
             (0.969731, 0.10971, 1.01540),
             (0.741020, 0.29660, 1.15172),
@@ -112,7 +114,7 @@ mod tests {
         }
     }
 
-    /// Asserts that a probe is 0 below a critical value and 1 above it.
+    /// Asserts that a scene buckles above a critical value of a parameter, and not below.
     fn assert_critical(name: &str, parameter: &str, sets: &[&str], critical: f64, within: f64) {
         for (part, expected) in [(1.0 - within, 0), (1.0 + within, 1)] {
             let set = format!("parameters.{parameter}={}", critical * part);
@@ -142,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn validation_ring_twist_buckles_as_michell_found() {
+    fn validation_ring_twist_buckles_at_michells_critical_twist() {
         assert_critical("ring-twist", "twist", &["parameters.nu=0"], 10.8828, 0.02);
         assert_critical("ring-twist", "twist", &["parameters.nu=0.5"], 16.3242, 0.02);
     }
 
     #[test]
-    fn validation_rod_bend_twist_leaves_its_plane() {
+    fn validation_rod_bend_twist_leaves_its_plane_at_the_critical_curvature() {
         for (length, critical) in [(0.276926, 7.573), (0.596618, 16.114)] {
             let out_of_plane = |part: f64| {
                 let kappa = critical * part / length;
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_rod_frequency_is_that_of_a_beam_at_any_step() {
+    fn validation_rod_frequency_is_that_of_a_beam_at_any_time_step() {
         assert_close(&run("rod-frequency", &[]), "f1", 2.5542, 0.01);
         assert_close(
             &run("rod-frequency", &["time.substeps=160"]),
@@ -173,24 +175,24 @@ mod tests {
             2.5542,
             0.01,
         );
-        // A rod twice as thick swings twice as fast.
+        // A rod of twice the radius has twice the frequency.
         let probes = run("rod-frequency", &["parameters.radius=2e-3"]);
         assert_close(&probes, "f1", 5.1084, 0.01);
     }
 
     #[test]
-    fn validation_hanging_rod_stretches_by_its_weight() {
+    fn validation_hanging_rod_stretches_under_its_weight() {
         // ρ g L² / 2E.
         assert_close(&run("hanging-rod", &[]), "elongation", 0.05886, 0.005);
     }
 
     #[test]
-    fn validation_catenary_sags() {
+    fn validation_catenary_has_the_sag_of_theory() {
         assert_close(&run("catenary", &[]), "sag", 0.36278, 0.003);
     }
 
     #[test]
-    fn validation_strip_cantilever_is_the_heavy_elastica() {
+    fn validation_strip_cantilever_matches_the_heavy_elastica() {
         for mesh in ["right", "unstructured"] {
             for (length, drop, x) in [(0.0089123, 0.12347, 0.99125), (0.0192010, 0.70020, 0.65635)]
             {
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_strip_lateral_buckling_at_the_critical_length() {
+    fn validation_strip_buckles_laterally_at_the_critical_length() {
         let out_of_plane = |length: f64| {
             let probes = run(
                 "strip-lateral-buckling",
@@ -244,13 +246,13 @@ mod tests {
     }
 
     #[test]
-    fn validation_cloth_hanging_stretches_by_its_weight_on_all_meshes() {
+    fn validation_cloth_hanging_stretches_under_its_weight_on_all_meshes() {
         for mesh in ["right", "alternating", "unstructured"] {
             let (probes, step, model) =
                 simulate("cloth-hanging", &[&format!("parameters.mesh=\"{mesh}\"")]);
             // ρ g L² / 2E.
             assert_close(&probes, "elongation", 0.014715, 0.01);
-            // What holds it carries its weight.
+            // The pin force equals the weight.
             let weight = 9.81 * model.masses.iter().sum::<f64>();
             let held = step.pin_force(&model, 0).z;
             assert!(
@@ -265,7 +267,8 @@ mod tests {
         assert_close(&run("cloth-shear", &[]), "energy", 1.93681e-3, 1e-3);
     }
 
-    /// Asserts that an error falls with the square of the cell size, and is so small that 16 cells have less than 2%.
+    /// Asserts that the relative error is of second order in the cell size, and small enough for
+    /// less than 2% with 16 cells.
     fn assert_second_order(name: &str, probe: &str, expected: f64) {
         let error = |cells: usize| {
             let probes = run(name, &[&format!("parameters.cells={cells}")]);
@@ -276,7 +279,8 @@ mod tests {
             coarse / fine > 2.5,
             "{name}: {coarse} with 4 cells, {fine} with 8"
         );
-        // Another halving leaves a quarter of it; the limit itself has clamped ends and shear that beams have not.
+        // Another halving leaves a quarter of it. The limit differs from beam theory by clamped
+        // ends and shear.
         assert!(fine < 0.08, "{name}: {fine} with 8 cells");
     }
 
@@ -288,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_solid_uniaxial_follows_each_law() {
+    fn validation_solid_uniaxial_follows_each_material_law() {
         let probes = run("solid-uniaxial", &["parameters.stretch=1.5"]);
         assert_close(&probes, "stress", 37828.0, 1e-3);
         assert_close(&probes, "lateral", 0.88017, 1e-3);
@@ -297,7 +301,7 @@ mod tests {
         assert_close(&probes, "lateral", 1.10793, 1e-3);
         let sets = ["parameters.model=\"corotated\"", "parameters.nu=0"];
         assert_close(&run("solid-uniaxial", &sets), "stress", 50000.0, 1e-3);
-        // For small strains all laws are the same: E ε.
+        // For small strains all laws are linear: E ε.
         for model in [
             "corotated",
             "fixed-corotated",
@@ -318,14 +322,14 @@ mod tests {
     }
 
     #[test]
-    fn validation_spherical_pendulum_nods_and_turns() {
+    fn validation_spherical_pendulum_has_nutation_and_precession_of_theory() {
         let probes = run("spherical-pendulum", &[]);
         assert_close(&probes, "nutation_period", 1.07967, 0.002);
         assert_close(&probes, "precession_deg", 219.51, 0.002);
     }
 
     #[test]
-    fn validation_momentum_is_kept_or_lost_as_the_method_tells() {
+    fn validation_momentum_drift_is_that_of_the_integrator() {
         let probes = run("momentum", &["parameters.integrator=\"symplectic-euler\""]);
         assert!(probes["linear_drift"].as_f64().unwrap() < 1e-10);
         assert!(probes["angular_drift"].as_f64().unwrap() < 1e-10);
@@ -341,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_vibration_decays_as_implicit_euler_does() {
+    fn validation_vibration_decays_at_the_rate_of_implicit_euler() {
         assert_close(&run("vibration", &[]), "amplitude_ratio", 0.13945, 0.02);
     }
 }

@@ -4,7 +4,9 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-export const PROGRAM = process.env["REEFKNOT"] ?? fileURLToPath(new URL("../../../target/release/reefknot", import.meta.url));
+export const PROGRAM =
+  process.env["REEFKNOT"] ??
+  fileURLToPath(new URL("../../../target/release/reefknot", import.meta.url));
 
 export interface Ended {
   code: number | null;
@@ -19,7 +21,10 @@ export class Process {
   private readonly child: ChildProcess;
 
   constructor(...words: string[]) {
-    if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is not there: cargo build --release, or name it in REEFKNOT`);
+    if (!existsSync(PROGRAM))
+      throw new Error(
+        `${PROGRAM} does not exist: run cargo build --release, or set REEFKNOT to its path`,
+      );
     this.child = spawn(PROGRAM, words, { stdio: ["ignore", "pipe", "pipe"] });
     this.child.stdout!.on("data", (part: Buffer) => (this.stdout += part.toString()));
     this.child.stderr!.on("data", (part: Buffer) => (this.stderr += part.toString()));
@@ -29,12 +34,13 @@ export class Process {
     });
   }
 
-  // The address of the page, once it is printed.
+  // Waits for the address of the page, and returns it.
   async address(): Promise<string> {
     for (;;) {
-      const found = /look at .*: (http:\S+)/.exec(this.stdout + this.stderr);
+      const found = /viewer of .*: (http:\S+)/.exec(this.stdout + this.stderr);
       if (found) return found[1]!;
-      if (this.hasEnded) throw new Error(`no address came: ${this.stdout}${this.stderr}`);
+      if (this.hasEnded)
+        throw new Error(`the program printed no address: ${this.stdout}${this.stderr}`);
       await pause(20);
     }
   }
@@ -59,10 +65,11 @@ export async function reefknot(...words: string[]): Promise<Ended> {
   return new Process(...words).ended;
 }
 
-// As above, where anything but success is a fault of the test's own preparations.
+// Runs the program, which must succeed: for the preparation of tests.
 export async function expectSuccess(...words: string[]): Promise<Ended> {
   const ended = await reefknot(...words);
-  if (ended.code !== 0) throw new Error(`reefknot ${words.join(" ")} ended with ${ended.code}: ${ended.stderr}`);
+  if (ended.code !== 0)
+    throw new Error(`reefknot ${words.join(" ")} ended with ${ended.code}: ${ended.stderr}`);
   return ended;
 }
 

@@ -1,4 +1,4 @@
-// What the tests of the page share: runs that are made once, servers that end with a test, and a look at the console.
+// Fixtures: runs that are made once, servers that end with a test, and errors in the console.
 
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,11 +10,11 @@ import { Viewer } from "./viewer";
 export { expect };
 
 export interface Runs {
-  // Where tests put what they make.
+  // Folder for files of tests.
   folder: string;
-  // A cloth falls on a ball: a shell, contacts, colliders with a formula.
+  // A cloth falls on a ball: a shell, contacts, exact colliders.
   drape: string;
-  // A flag: pins, and a probe of their force.
+  // A flag: pins, and a probe of the pin force.
   flag: string;
   // Two ropes and a bunny: rods and a solid.
   knot: string;
@@ -24,19 +24,19 @@ export interface Runs {
   copy: (run: string) => string;
 }
 
-interface Faults {
-  // What the page complained of in the console so far.
+interface ConsoleErrors {
+  // Errors in the console so far.
   readonly found: string[];
-  // What a test brings about by itself.
+  // Allows errors that a test causes deliberately.
   allow: (expected: RegExp) => void;
 }
 
 interface ForTest {
-  faults: Faults;
+  consoleErrors: ConsoleErrors;
   viewer: Viewer;
   // Starts the program, and ends it with the test.
   start: (...words: string[]) => Process;
-  // Serves runs; gives the address of the page.
+  // Serves runs; returns the address of the page.
   serve: (...runs: string[]) => Promise<string>;
 }
 
@@ -70,7 +70,7 @@ export const test = base.extend<ForTest, { runs: Runs }>({
     { scope: "worker" },
   ],
 
-  faults: [
+  consoleErrors: [
     async ({ context }, use) => {
       const found: string[] = [];
       const allowed: RegExp[] = [];
@@ -79,7 +79,10 @@ export const test = base.extend<ForTest, { runs: Runs }>({
       });
       context.on("weberror", (error) => found.push(`exception: ${error.error().message}`));
       await use({ found, allow: (expected) => allowed.push(expected) });
-      expect(found.filter((text) => !allowed.some((expected) => expected.test(text))), "errors in the console").toEqual([]);
+      expect(
+        found.filter((text) => !allowed.some((expected) => expected.test(text))),
+        "errors in the console",
+      ).toEqual([]);
     },
     { auto: true },
   ],

@@ -1,4 +1,4 @@
-// The page in a browser, and what a person does with it.
+// The page in a browser, with the actions of a user.
 
 import { expect, type Locator, type Page } from "@playwright/test";
 import type { App } from "../../src/app";
@@ -6,7 +6,7 @@ import { Picture } from "./png";
 
 declare global {
   interface Window {
-    // The page offers itself to whoever scripts it.
+    // Set by the page, for benchmarks and tests.
     reefknot: App;
   }
 }
@@ -14,23 +14,28 @@ declare global {
 export class Viewer {
   constructor(readonly page: Page) {}
 
-  // Opens an address and waits until the runs are there.
+  // Opens an address, and waits until the runs are shown.
   async open(address: string, runs = 1): Promise<void> {
     await this.page.goto(address);
-    await this.page.waitForFunction((count) => window.reefknot?.stage?.panes.length === count, runs);
+    await this.page.waitForFunction(
+      (count) => window.reefknot?.stage?.panes.length === count,
+      runs,
+    );
     await this.page.waitForFunction(() => document.body.dataset["ready"] !== undefined);
     await expect(this.page.locator(".plot").first()).toBeVisible();
-    // The plots took some of the room of the picture, which hears of it with the next one.
-    await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    // The plots changed the size of the image; wait for the resize.
+    await this.page.evaluate(
+      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+    );
   }
 
-  // Drags the time line to a frame, and waits until the picture has followed.
+  // Drags the time line to a frame, and waits until it is shown.
   async scrub(frame: number, shown: number[] = [frame]): Promise<void> {
     await this.drag(frame);
     await this.isShown(...shown);
   }
 
-  // As above without the wait.
+  // Drags the time line to a frame.
   async drag(frame: number): Promise<void> {
     await this.id("scrub").evaluate((slider: HTMLInputElement, value) => {
       slider.value = String(value);
@@ -39,10 +44,10 @@ export class Viewer {
   }
 
   async isShown(...frames: number[]): Promise<void> {
-    await expect.poll(() => this.frames(), { message: "the frames in the picture" }).toEqual(frames);
+    await expect.poll(() => this.frames(), { message: "displayed frames" }).toEqual(frames);
   }
 
-  // The frames that the panes show.
+  // Frames of the panes.
   frames(): Promise<number[]> {
     return this.page.evaluate(() => window.reefknot.stage!.panes.map((pane) => pane.frame));
   }
@@ -63,7 +68,8 @@ export class Viewer {
     const text = await this.page.evaluate(async () => {
       const bytes = new Uint8Array(await (await window.reefknot.stage!.png()).arrayBuffer());
       let letters = "";
-      for (let at = 0; at < bytes.length; at += 8192) letters += String.fromCharCode(...bytes.subarray(at, at + 8192));
+      for (let at = 0; at < bytes.length; at += 8192)
+        letters += String.fromCharCode(...bytes.subarray(at, at + 8192));
       return btoa(letters);
     });
     return Picture.decode(Buffer.from(text, "base64"));
@@ -81,38 +87,51 @@ export class Viewer {
     return this.id("legend");
   }
 
-  // A button of the panel, by its words.
+  // Button of the panel with a label.
   button(words: string): Locator {
     return this.id("panel").locator(".buttons button", { hasText: new RegExp(`^${words}$`) });
   }
 
-  // The row of an object in the panel.
+  // Row of an object in the panel.
   object(name: string): Locator {
     return this.id("panel").locator(".row", { has: this.page.getByText(name, { exact: true }) });
   }
 
   value(chart: string, series: string, run = 0): Locator {
-    return this.page.locator(`.plot .value[data-chart="${chart}"][data-series="${series}"][data-run="${run}"]`);
+    return this.page.locator(
+      `.plot .value[data-chart="${chart}"][data-series="${series}"][data-run="${run}"]`,
+    );
   }
 
-  // A row of the table of the picked vertex.
+  // Value in the table of the selected vertex.
   async picked(name: string): Promise<string | undefined> {
-    const rows = await this.page.locator("#picked tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+    const rows = await this.page
+      .locator("#picked tr")
+      .evaluateAll((all) =>
+        all.map((row) => [...row.children].map((cell) => cell.textContent ?? "")),
+      );
     return rows.find(([first]) => first === name)?.[1];
   }
 
-  // Where a point of the scene is on the page, in pixels.
+  // Position of a point of the scene on the page (pixels).
   async place(point: number[]): Promise<[number, number]> {
     return this.page.evaluate((at) => {
       const { camera, canvas } = window.reefknot.stage!;
-      const times = (m: number[], [x, y, z, w]: number[]) => [0, 1, 2, 3].map((r) => m[r]! * x! + m[r + 4]! * y! + m[r + 8]! * z! + m[r + 12]! * w!);
-      const [x, y, , w] = times(camera.projectionMatrix.elements, times(camera.matrixWorldInverse.elements, [...at, 1]));
+      const times = (m: number[], [x, y, z, w]: number[]) =>
+        [0, 1, 2, 3].map((r) => m[r]! * x! + m[r + 4]! * y! + m[r + 8]! * z! + m[r + 12]! * w!);
+      const [x, y, , w] = times(
+        camera.projectionMatrix.elements,
+        times(camera.matrixWorldInverse.elements, [...at, 1]),
+      );
       const { left, top, width, height } = canvas.getBoundingClientRect();
-      return [left + (width * (1 + x! / w!)) / 2, top + (height * (1 - y! / w!)) / 2] as [number, number];
+      return [left + (width * (1 + x! / w!)) / 2, top + (height * (1 - y! / w!)) / 2] as [
+        number,
+        number,
+      ];
     }, point);
   }
 
-  // How many pixels of the marks on the time line are red, and where: from 0 to 1 along the line.
+  // Red pixels of the time line, by position from 0 to 1 along the line.
   async redMarks(): Promise<number[]> {
     return this.id("marks").evaluate((canvas: HTMLCanvasElement) => {
       const { width, height } = canvas;

@@ -1,8 +1,9 @@
-//! The work on one group of four matrices; the loops over the band have a constant length where rods need it.
+//! Kernels for one group of four matrices. The loops over the band have constant lengths for the
+//! bandwidths of rods.
 
-use crate::lanes::{Kernel, Lanes, Number};
+use crate::lanes::{Kernel, Lanes, Scalar};
 
-/// L from the rows of A, one row after the other: the row is reduced by each row above it that it reaches.
+/// Cholesky factorization row by row: each row is reduced by the rows above it within the band.
 pub(super) struct Factorize<'a> {
     pub(super) matrix: &'a [Lanes],
     pub(super) factor: &'a mut [Lanes],
@@ -25,7 +26,7 @@ impl Kernel for Factorize<'_> {
         }
         match bandwidth {
             10 => factorize_full_rows::<10, 11>(matrix, factor),
-            // The window of a closed rod does not fit into the registers.
+            // The window of a closed rod exceeds the registers.
             18 => {
                 for row in 18..rows {
                     factorize_row(matrix, factor, 18, row);
@@ -59,7 +60,7 @@ fn factorize_row(matrix: &[Lanes], factor: &mut [Lanes], bandwidth: usize, row: 
     current[0] = Lanes::splat(1.0) / pivot.sqrt();
 }
 
-/// All rows that have a whole band before them; `WIDTH` is `BAND + 1`.
+/// Factorizes the rows with a full band; `WIDTH` is `BAND + 1`.
 #[inline(always)]
 fn factorize_full_rows<const BAND: usize, const WIDTH: usize>(
     matrix: &[Lanes],
@@ -72,7 +73,7 @@ fn factorize_full_rows<const BAND: usize, const WIDTH: usize>(
         let (Some(above), Some(current)) = (above.last_chunk::<BAND>(), current.first_mut()) else {
             return;
         };
-        // Place `i` is the column `i` of the window, the last one the diagonal.
+        // Entry `i` is column `i` of the window; the last one is the diagonal.
         let mut window = [Lanes::splat(0.0); WIDTH];
         for column in 0..WIDTH {
             window[column] = matrix[row][BAND - column];
@@ -89,7 +90,7 @@ fn factorize_full_rows<const BAND: usize, const WIDTH: usize>(
     }
 }
 
-/// L y = b forward, then Lᵀ x = y backward.
+/// Forward substitution L y = b, then backward substitution Lᵀ x = y.
 pub(super) struct Solve<'a> {
     pub(super) factor: &'a [Lanes],
     pub(super) bandwidth: usize,
@@ -132,7 +133,7 @@ fn solve(factor: &[Lanes], bandwidth: usize, rows: &mut [Lanes]) {
     }
 }
 
-/// `output` += A `input`; an entry below the diagonal acts both ways.
+/// `output` += A `input`. Entries below the diagonal are also those above it.
 pub(super) struct Multiply<'a> {
     pub(super) matrix: &'a [Lanes],
     pub(super) bandwidth: usize,
@@ -146,7 +147,8 @@ impl Kernel for Multiply<'_> {
     #[inline(always)]
     fn run(self) {
         let is_zero = |value: &Lanes| *value == Lanes::default();
-        // Rows beyond the reach of the input have nothing to add: what held roots do to rods is near the roots.
+        // Rows outside the band of the last nonzero input contribute zero. Inputs from held roots
+        // are nonzero near the roots only.
         let reached = match self.input.iter().rposition(|value| !is_zero(value)) {
             Some(last) => last + self.bandwidth + 1,
             None => 0,
@@ -166,8 +168,8 @@ impl Kernel for Multiply<'_> {
     }
 }
 
-/// The entries of A⁻¹ in the band, from the last row up (Takahashi et al. 1973): A⁻¹ L is upper triangular, with the inverses of the
-/// diagonal of L on its own.
+/// Entries of A⁻¹ inside the band, from the last row up (Takahashi et al. 1973): A⁻¹ L is upper
+/// triangular, and its diagonal is the inverse of that of L.
 pub(super) struct Invert<'a> {
     pub(super) factor: &'a [Lanes],
     pub(super) bandwidth: usize,

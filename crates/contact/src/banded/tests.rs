@@ -1,36 +1,33 @@
+use super::layout::UNKNOWNS_PER_ELEMENT;
 use super::*;
+use crate::random::Random;
 use proptest::prelude::*;
 
-/// Numbers in [−1, 1] that depend on the seed.
+/// Random numbers in [−1, 1).
 fn numbers(seed: u64, count: usize) -> Vec<f64> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let next = |_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    };
-    (0..count).map(next).collect()
+    let mut random = Random::new(seed);
+    (0..count).map(|_| random.signed()).collect()
 }
 
-/// The unknowns of the elements of a rod, as a caller counts them.
+/// Unknowns of the elements of a rod, in public order.
 fn elements(vertices: usize, is_closed: bool) -> Vec<Vec<usize>> {
     let size = BandedLayout::rod(vertices, is_closed).size();
-    match is_closed {
-        true => (0..vertices)
+    if is_closed {
+        (0..vertices)
             .map(|vertex| {
-                (0..ELEMENT)
+                (0..UNKNOWNS_PER_ELEMENT)
                     .map(|place| (4 * vertex + place) % size)
                     .collect()
             })
-            .collect(),
-        false => (0..vertices.saturating_sub(2).max(1))
-            .map(|vertex| (4 * vertex..size.min(4 * vertex + ELEMENT)).collect())
-            .collect(),
+            .collect()
+    } else {
+        (0..vertices.saturating_sub(2).max(1))
+            .map(|vertex| (4 * vertex..size.min(4 * vertex + UNKNOWNS_PER_ELEMENT)).collect())
+            .collect()
     }
 }
 
-/// Positive definite matrices as elements make them: a small diagonal and g gᵀ for random g.
+/// Positive definite matrices: a small diagonal, plus g gᵀ with random g for every element.
 fn random_batch(vertices: usize, is_closed: bool, count: usize, seed: u64) -> BandedBatch {
     let mut batch = BandedBatch::zeros(BandedLayout::rod(vertices, is_closed), count);
     let size = batch.layout().size();
@@ -70,9 +67,10 @@ fn dense_solve(mut a: Vec<Vec<f64>>, b: &[f64]) -> Vec<f64> {
         for row in column..n {
             let sum: f64 = (0..column).map(|k| a[row][k] * a[column][k]).sum();
             let reduced = a[row][column] - sum;
-            a[row][column] = match row == column {
-                true => reduced.sqrt(),
-                false => reduced / a[column][column],
+            a[row][column] = if row == column {
+                reduced.sqrt()
+            } else {
+                reduced / a[column][column]
             };
         }
     }
@@ -108,7 +106,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn solves_like_a_dense_factorization(shape in 0..SHAPES.len(), count in 1..10usize, seed in 0..1_000_000u64) {
+    fn solutions_agree_with_a_dense_factorization(
+        shape in 0..SHAPES.len(),
+        count in 1..10usize,
+        seed in 0..1_000_000u64,
+    ) {
         let (vertices, is_closed) = SHAPES[shape];
         let batch = random_batch(vertices, is_closed, count, seed);
         let size = batch.layout().size();
@@ -133,7 +135,11 @@ proptest! {
     }
 
     #[test]
-    fn the_diagonal_of_the_inverse_is_what_unit_vectors_give(shape in 0..SHAPES.len(), count in 1..6usize, seed in 0..1_000_000u64) {
+    fn inverse_diagonals_agree_with_solves_of_unit_vectors(
+        shape in 0..SHAPES.len(),
+        count in 1..6usize,
+        seed in 0..1_000_000u64,
+    ) {
         let (vertices, is_closed) = SHAPES[shape];
         let batch = random_batch(vertices, is_closed, count, seed);
         let mut factor = BandedFactor::new(batch.layout().clone(), count);
@@ -145,18 +151,24 @@ proptest! {
             unit.iter_mut().skip(unknown).step_by(size).for_each(|entry| *entry = 1.0);
             factor.solve_in_place(&mut unit);
             for at in (unknown..count * size).step_by(size) {
-                prop_assert!((diagonals[at] - unit[at]).abs() < 1e-9 * unit[at], "{} {}", diagonals[at], unit[at]);
+                let (found, known) = (diagonals[at], unit[at]);
+                prop_assert!((found - known).abs() < 1e-9 * known, "{found} {known}");
             }
         }
     }
 
     #[test]
-    fn held_unknowns_are_isolated(shape in 0..SHAPES.len(), count in 1..6usize, seed in 0..1_000_000u64) {
+    fn held_unknowns_are_isolated(
+        shape in 0..SHAPES.len(),
+        count in 1..6usize,
+        seed in 0..1_000_000u64,
+    ) {
         let (vertices, is_closed) = SHAPES[shape];
         let mut batch = random_batch(vertices, is_closed, count, seed);
         let before = batch.clone();
         let size = batch.layout().size();
-        let held: Vec<bool> = numbers(seed + 5, count * size).iter().map(|value| *value > 0.6).collect();
+        let numbers = numbers(seed + 5, count * size);
+        let held: Vec<bool> = numbers.iter().map(|value| *value > 0.6).collect();
         batch.isolate(&held, 2.5);
         for matrix in 0..count {
             let held = &held[matrix * size..(matrix + 1) * size];
@@ -175,7 +187,7 @@ proptest! {
 }
 
 #[test]
-fn bands_are_as_narrow_as_said() {
+fn bandwidths_of_rods_are_10_and_18() {
     for (vertices, is_closed) in SHAPES {
         let layout = BandedLayout::rod(vertices, is_closed);
         let most = if is_closed { 18 } else { 10 };
@@ -199,13 +211,13 @@ fn bands_are_as_narrow_as_said() {
             }
         }
     }
-    // An entry is four lanes of eight bytes; four rods of 30 vertices share them.
+    // Bytes per rod of 30 vertices: an entry has eight bytes for each of four rods.
     assert_eq!(BandedLayout::rod(30, false).entries() * 8, 119 * 11 * 8);
     assert_eq!(BandedLayout::rod(30, true).entries() * 8, 120 * 19 * 8);
 }
 
 #[test]
-fn a_matrix_without_a_factor_is_named() {
+fn the_first_failing_rod_and_unknown_are_reported() {
     for (vertices, is_closed) in SHAPES {
         for (rod, unknown) in [(0, 0), (4, 3), (2, 5)] {
             for bad in [-5000.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
@@ -218,7 +230,7 @@ fn a_matrix_without_a_factor_is_named() {
                 );
             }
         }
-        // Zero is not positive; the padding must not be blamed.
+        // Zero is not positive definite. The padding is, and must not be reported.
         let zero = BandedBatch::zeros(BandedLayout::rod(vertices, is_closed), 3);
         let mut factor = BandedFactor::new(zero.layout().clone(), 3);
         let first = if is_closed { 4 * vertices - 1 } else { 0 };
@@ -233,7 +245,7 @@ fn a_matrix_without_a_factor_is_named() {
 }
 
 #[test]
-fn padding_survives_and_nothing_is_allowed() {
+fn padding_is_kept_and_empty_batches_are_valid() {
     let mut batch = random_batch(5, false, 5, 9);
     batch.clear();
     assert_eq!(batch, BandedBatch::zeros(BandedLayout::rod(5, false), 5));
@@ -258,7 +270,7 @@ fn padding_survives_and_nothing_is_allowed() {
     }
 }
 
-/// What a number of threads computes.
+/// Solution and product, computed with a number of threads.
 fn with_threads(threads: usize, batch: &BandedBatch, right: &[f64]) -> (Vec<u64>, Vec<u64>) {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -277,7 +289,7 @@ fn with_threads(threads: usize, batch: &BandedBatch, right: &[f64]) -> (Vec<u64>
 }
 
 #[test]
-fn the_bits_do_not_depend_on_the_threads() {
+fn results_do_not_depend_on_the_number_of_threads() {
     for is_closed in [false, true] {
         let batch = random_batch(20, is_closed, 131, 4);
         let right = numbers(11, 131 * batch.layout().size());
@@ -288,7 +300,7 @@ fn the_bits_do_not_depend_on_the_threads() {
 }
 
 #[test]
-fn vector_instructions_give_the_bits_of_the_plain_ones() {
+fn vector_and_scalar_instructions_have_the_same_bits() {
     use crate::lanes::Kernel;
     for (vertices, is_closed) in SHAPES {
         let batch = random_batch(vertices, is_closed, 4, 8);
@@ -307,7 +319,7 @@ fn vector_instructions_give_the_bits_of_the_plain_ones() {
 }
 
 #[test]
-fn bands_give_the_matrices_back() {
+fn matrices_survive_a_round_trip_through_their_bands() {
     for layout in [BandedLayout::rod(4, false), BandedLayout::rod(5, true)] {
         let mut batch = BandedBatch::zeros(layout.clone(), 6);
         for matrix in 0..6 {

@@ -1,8 +1,9 @@
-//! The dense part of an elimination: `L₁₁ L₁₁ᵀ = F₁₁`, `L₂₁ = F₂₁ L₁₁⁻ᵀ`, update `−L₂₁ L₂₁ᵀ`.
+//! Dense factorization of a front: `L₁₁ L₁₁ᵀ = F₁₁`, `L₂₁ = F₂₁ L₁₁⁻ᵀ`, update `−L₂₁ L₂₁ᵀ`.
 //!
-//! Large fronts are worked on tile by tile, and the tiles of a step by any thread: each tile is one product on one thread, so
-//! the bits do not depend on how many there are. (The parallel kernels of faer wait for each other by spinning, which costs
-//! much on a machine that has something else to do, and leave a thread idle while a neighbouring front is at work.)
+//! Large fronts are divided into tiles that threads process in parallel. Each tile is one product
+//! on one thread, so the result does not depend on the number of threads. The parallel kernels of
+//! faer are not used: their threads synchronize by spinning, which is slow on a loaded machine, and
+//! they leave threads idle while a neighbouring front is factorized.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor as llt;
@@ -13,32 +14,35 @@ use faer::prelude::{IntoConst, ReborrowMut};
 use faer::{Accum, MatMut, MatRef, Par, Spec};
 use rayon::prelude::*;
 
-use super::front::Front;
+/// Columns per elimination step in a front that is shared among threads.
+const PANEL_COLUMNS: usize = 128;
 
-/// Columns that are eliminated at once in a front that is shared among threads.
-const COLUMNS: usize = 128;
+/// Rows and columns of a tile.
+const TILE_SIZE: usize = 192;
 
-/// Rows and columns of tiles.
-const TILE: usize = 192;
+/// Fronts with fewer rows are not shared among threads.
+const MIN_SHARED_ROWS: usize = 256;
 
-/// Fronts with fewer rows are not shared.
-const LARGE: usize = 256;
-
-pub(super) enum Failure {
+/// Failure of the factorization of a front.
+pub(super) enum FrontError {
+    /// The pivot of this column is not positive and finite.
     Pivot(usize),
+    /// Memory runs out.
     Memory,
 }
 
-/// Eliminates the columns of a front; the update is overwritten.
+/// Factorizes the `width` columns of a front with `border` rows below them, and overwrites
+/// `update`. Both are column-major.
 pub(super) fn factorize(
-    front: &mut Front,
+    panel: &mut [f64],
+    update: &mut [f64],
     width: usize,
     border: usize,
     is_shared: bool,
-) -> Result<(), Failure> {
-    let is_shared = is_shared && width + border >= LARGE;
-    let mut panel = MatMut::from_column_major_slice_mut(&mut front.panel, width + border, width);
-    let step = if is_shared { COLUMNS } else { width };
+) -> Result<(), FrontError> {
+    let is_shared = is_shared && width + border >= MIN_SHARED_ROWS;
+    let mut panel = MatMut::from_column_major_slice_mut(panel, width + border, width);
+    let step = if is_shared { PANEL_COLUMNS } else { width };
     let mut first = 0;
     while first < width {
         let columns = step.min(width - first);
@@ -50,29 +54,30 @@ pub(super) fn factorize(
     }
     if border > 0 {
         let below = panel.into_const().split_at_row(width).1;
-        let update = &mut front.update[..border * border];
+        let update = &mut update[..border * border];
         let update = MatMut::from_column_major_slice_mut(update, border, border);
         subtract_square(below, update, is_shared);
     }
     Ok(())
 }
 
-impl Failure {
-    /// The same for columns that are counted from another one.
-    fn shifted(self, first: usize) -> Failure {
+impl FrontError {
+    /// The error with column indices shifted by `first`.
+    fn shifted(self, first: usize) -> FrontError {
         match self {
-            Failure::Pivot(column) => Failure::Pivot(first + column),
-            Failure::Memory => Failure::Memory,
+            FrontError::Pivot(column) => FrontError::Pivot(first + column),
+            FrontError::Memory => FrontError::Memory,
         }
     }
 }
 
-/// Eliminates columns after those to the left of them, which are done; all from the diagonal of the columns down.
+/// Factorizes columns after the columns to the left of them. Both start at the row of the first
+/// diagonal entry.
 fn eliminate_columns(
     left: MatRef<'_, f64>,
     columns: MatMut<'_, f64>,
     is_shared: bool,
-) -> Result<(), Failure> {
+) -> Result<(), FrontError> {
     let size = columns.ncols();
     let (mut top, bottom) = columns.split_at_row_mut(size);
     let (beside, left_below) = left.split_at_row(size);
@@ -82,35 +87,35 @@ fn eliminate_columns(
             matmul(to, Accum::Add, from, beside.transpose(), -1.0, Par::Seq);
         };
         subtract(top.rb_mut(), beside);
-        each(&mut tiles, |(tile, left)| subtract(tile.rb_mut(), *left));
+        for_each_tile(&mut tiles, |(tile, left)| subtract(tile.rb_mut(), *left));
     }
     let request = llt::cholesky_in_place_scratch::<f64>(size, Par::Seq, Spec::default());
-    let mut memory = MemBuffer::try_new(request).map_err(|_| Failure::Memory)?;
+    let mut memory = MemBuffer::try_new(request).map_err(|_| FrontError::Memory)?;
     let stack = MemStack::new(&mut memory);
     let none = Default::default();
     llt::cholesky_in_place(top.rb_mut(), none, Par::Seq, stack, Spec::default())
-        .map_err(|llt::LltError::NonPositivePivot { index }| Failure::Pivot(index))?;
-    // Entries near the largest number overflow to pivots that are positive but useless.
+        .map_err(|llt::LltError::NonPositivePivot { index }| FrontError::Pivot(index))?;
+    // Entries near the largest `f64` can overflow to infinite pivots.
     if let Some(bad) = (0..size).find(|&k| !top[(k, k)].is_finite()) {
-        return Err(Failure::Pivot(bad));
+        return Err(FrontError::Pivot(bad));
     }
     let top = top.into_const();
-    each(&mut tiles, |(tile, _)| {
+    for_each_tile(&mut tiles, |(tile, _)| {
         solve_lower_triangular_in_place(top, tile.rb_mut().transpose_mut(), Par::Seq);
     });
     Ok(())
 }
 
-/// Rows of columns under their diagonal block, with what lies to the left of them.
+/// A tile below the diagonal block, and the columns to the left of it.
 type RowTile<'a> = (MatMut<'a, f64>, MatRef<'a, f64>);
 
-/// Cuts rows into tiles; into one if it is not shared.
+/// Divides rows into tiles; a single tile if the front is not shared.
 fn row_tiles<'a>(
     rows: MatMut<'a, f64>,
     left: MatRef<'a, f64>,
     is_shared: bool,
 ) -> Vec<RowTile<'a>> {
-    let size = if is_shared { TILE } else { rows.nrows() };
+    let size = if is_shared { TILE_SIZE } else { rows.nrows() };
     let (mut rows, mut left) = (rows, left);
     let mut tiles = Vec::new();
     while rows.nrows() > 0 {
@@ -123,9 +128,9 @@ fn row_tiles<'a>(
     tiles
 }
 
-/// Makes the lower triangle of the update `−L Lᵀ`.
+/// Sets the lower triangle of the update to `−L Lᵀ`.
 fn subtract_square(l: MatRef<'_, f64>, update: MatMut<'_, f64>, is_shared: bool) {
-    let size = if is_shared { TILE } else { l.nrows() };
+    let size = if is_shared { TILE_SIZE } else { l.nrows() };
     let mut tiles = Vec::new();
     let (mut columns_left, mut rows_left) = (update, l);
     while rows_left.nrows() > 0 {
@@ -141,10 +146,11 @@ fn subtract_square(l: MatRef<'_, f64>, update: MatMut<'_, f64>, is_shared: bool)
         columns_left = right.split_at_row_mut(count).1;
         rows_left = rows_left.split_at_row(count).1;
     }
-    each(&mut tiles, |(is_diagonal, (tile, beside), above)| {
-        let kind = match is_diagonal {
-            true => BlockStructure::TriangularLower,
-            false => BlockStructure::Rectangular,
+    for_each_tile(&mut tiles, |(is_diagonal, (tile, beside), above)| {
+        let kind = if *is_diagonal {
+            BlockStructure::TriangularLower
+        } else {
+            BlockStructure::Rectangular
         };
         triangular::matmul(
             tile.rb_mut(),
@@ -160,8 +166,8 @@ fn subtract_square(l: MatRef<'_, f64>, update: MatMut<'_, f64>, is_shared: bool)
     });
 }
 
-/// Works on every tile: on this thread if there is only one.
-fn each<T: Send>(tiles: &mut [T], work: impl Fn(&mut T) + Sync + Send) {
+/// Calls a function for every tile, in parallel if there are several.
+fn for_each_tile<T: Send>(tiles: &mut [T], work: impl Fn(&mut T) + Sync + Send) {
     match tiles {
         [] => {}
         [tile] => work(tile),

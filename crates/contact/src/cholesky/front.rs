@@ -1,27 +1,27 @@
-//! The elimination of one supernode in its dense front.
+//! Elimination of one supernode in its dense front.
 
 use std::ops::Range;
 
-use super::FactorError;
-use super::dense::{self, Failure};
+use super::dense::{self, FrontError};
 use crate::block_sparse::BlockSparse;
+use crate::factor_error::FactorError;
 use crate::symbolic::{Supernode, Symbolic};
 
-/// The buffers of a supernode.
+/// Buffers of a supernode.
 #[derive(Debug, Default)]
 pub(super) struct Front {
-    /// Its columns of L, column-major, with its border below; the upper triangle means nothing.
+    /// Columns of L including the border, column-major; the upper triangle is undefined.
     pub(super) panel: Vec<f64>,
-    /// The same in single precision, where that was asked for.
-    pub(super) light: Vec<f32>,
-    /// What it leaves for its parent, column-major, lower triangle; the rest means nothing.
+    /// Single-precision copy of the panel, if requested.
+    pub(super) single: Vec<f32>,
+    /// Update matrix for the parent, column-major; the upper triangle is undefined.
     pub(super) update: Vec<f64>,
 }
 
-/// Buffers for updates, used over and over by one task, so that they stay in the cache.
+/// Buffers for update matrices. A task reuses them, so that they stay in the processor cache.
 pub(super) type Pool = Vec<Vec<f64>>;
 
-/// Makes a buffer hold `length` zeros.
+/// Resizes a buffer to `length` zeros.
 pub(super) fn zeros(buffer: &mut Vec<f64>, length: usize) -> Result<(), FactorError> {
     buffer.clear();
     let reserved = buffer.try_reserve_exact(length);
@@ -30,23 +30,23 @@ pub(super) fn zeros(buffer: &mut Vec<f64>, length: usize) -> Result<(), FactorEr
     Ok(())
 }
 
-/// A task at work.
-pub(super) struct Task<'a> {
+/// Factorization of consecutive supernodes by one thread.
+pub(super) struct SubtreeTask<'a> {
     pub(super) symbolic: &'a Symbolic,
     pub(super) matrix: &'a BlockSparse,
     /// Whether the dense work on a front is shared among threads.
     pub(super) is_shared: bool,
-    /// The first supernode of the task.
+    /// First supernode of the task.
     pub(super) first: usize,
-    /// The fronts of earlier stages, which may hold children.
+    /// Fronts of earlier stages, some of which are children.
     pub(super) done: &'a [Front],
-    /// The fronts of this task.
+    /// Fronts of this task.
     pub(super) fronts: &'a mut [Front],
     pub(super) pool: &'a mut Pool,
 }
 
-impl Task<'_> {
-    /// Factorizes the columns of a supernode, whose children must be done.
+impl SubtreeTask<'_> {
+    /// Factorizes the columns of a supernode. Its children must be factorized.
     pub(super) fn eliminate(&mut self, s: usize) -> Result<(), FactorError> {
         let supernode = &self.symbolic.supernodes[s];
         let (width, border) = (3 * supernode.width(), 3 * supernode.border.len());
@@ -61,13 +61,14 @@ impl Task<'_> {
         }
         let children = &self.symbolic.children[supernode.children.clone()];
         for &child in children {
-            let (update, places) = self.left_by(child as usize);
+            let (update, places) = self.child_update(child as usize);
             add_to_panel(update, places, supernode, &mut front.panel);
         }
-        let result = dense::factorize(&mut front, width, border, self.is_shared);
-        // What children leave to the parent comes after the product, which then need not be added to anything.
+        let (panel, update) = (&mut front.panel, &mut front.update);
+        let result = dense::factorize(panel, update, width, border, self.is_shared);
+        // The updates of children are added after the product, which overwrites the buffer.
         for &child in children {
-            let (update, places) = self.left_by(child as usize);
+            let (update, places) = self.child_update(child as usize);
             add_to_update(update, places, supernode, &mut front.update);
             if child as usize >= self.first {
                 let done = &mut self.fronts[child as usize - self.first];
@@ -76,15 +77,15 @@ impl Task<'_> {
         }
         self.fronts[s - self.first] = front;
         result.map_err(|failure| match failure {
-            Failure::Pivot(column) => FactorError::NotPositiveDefinite {
+            FrontError::Pivot(column) => FactorError::NotPositiveDefinite {
                 node: self.symbolic.order[supernode.columns.start + column / 3] as usize,
             },
-            Failure::Memory => FactorError::OutOfMemory,
+            FrontError::Memory => FactorError::OutOfMemory,
         })
     }
 
-    /// What a child has left, and the places of its border in the front of its parent.
-    fn left_by(&self, child: usize) -> (&[f64], &[u32]) {
+    /// Update matrix of a child, and the rows of its border in the front of the parent.
+    fn child_update(&self, child: usize) -> (&[f64], &[u32]) {
         let below = &self.symbolic.supernodes[child];
         let places = &self.symbolic.places[below.border.clone()];
         let front = match child.checked_sub(self.first) {
@@ -94,6 +95,7 @@ impl Task<'_> {
         (&front.update, places)
     }
 
+    /// Copies the entries of A to a panel.
     fn gather_matrix(&self, supernode: &Supernode, panel: &mut [f64]) {
         let stride = 3 * supernode.height();
         for entry in &self.symbolic.entries[supernode.entries.clone()] {
@@ -111,8 +113,8 @@ impl Task<'_> {
     }
 }
 
-/// Runs of consecutive places (end in the child, shift to the parent): they are long, and adding whole runs is much faster
-/// than adding 3×3 blocks.
+/// Runs of consecutive places: (end in the child, shift to the parent). Runs are long, and adding
+/// a run is much faster than adding 3×3 blocks.
 fn runs_of(places: &[u32]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (k, &place) in places.iter().enumerate() {
@@ -125,14 +127,15 @@ fn runs_of(places: &[u32]) -> Vec<(usize, usize)> {
     runs
 }
 
-/// Adds what a child left to the columns that its parent eliminates. `places` are those of its border there.
+/// Adds the update of a child to the panel of its parent. `places` are the rows of its border in
+/// the front of the parent.
 fn add_to_panel(update: &[f64], places: &[u32], supernode: &Supernode, panel: &mut [f64]) {
     let inside = places.partition_point(|&place| (place as usize) < supernode.width());
     let columns = 0..inside;
     add_columns(update, places, columns, panel, 3 * supernode.height(), 0);
 }
 
-/// Adds what a child left to what its parent leaves.
+/// Adds the update of a child to the update of its parent.
 fn add_to_update(update: &[f64], places: &[u32], supernode: &Supernode, target: &mut [f64]) {
     let width = supernode.width();
     let inside = places.partition_point(|&place| (place as usize) < width);
@@ -147,8 +150,8 @@ fn add_to_update(update: &[f64], places: &[u32], supernode: &Supernode, target: 
     );
 }
 
-/// Adds some columns of a child's update, from the diagonal down. `stride` is the height of the target, and its rows and
-/// columns count from the place `skip`.
+/// Adds columns of the update of a child, from the diagonal down. `stride` is the height of the
+/// target, whose rows and columns start at the place `skip`.
 fn add_columns(
     update: &[f64],
     places: &[u32],

@@ -1,42 +1,48 @@
 //! Forward and backward substitution over the supernodes.
 //!
-//! Bound by reading the factor twice from memory, so the kernels are plain loops over three columns
-//! at a time. Tasks of a stage run in parallel; a supernode does not subtract from the rows of its
-//! border, which others share, but leaves the sum for its parent, as in the factorization.
+//! The time is that of reading the factor twice from memory, so the kernels are simple loops over
+//! three columns at a time. Tasks of a stage run in parallel. The rows of a border are shared by
+//! several supernodes; therefore a supernode passes its update of these rows to its parent, as in
+//! the factorization.
 
 use std::ops::Range;
 
 use super::front::Front;
-use super::{parts, run};
 use crate::lanes::{Kernel, dispatch};
+use crate::parallel::{map_tasks, split_by_lengths};
 use crate::symbolic::{Supernode, Symbolic};
 
-/// What a factor is stored in; sums are of double precision whatever that is.
-pub(super) trait Entry: Copy + Into<f64> + Sync {
-    /// The columns of a supernode.
+/// Precision of a stored factor. Sums are always in double precision.
+pub(super) trait FactorScalar: Copy + Into<f64> + Sync {
+    /// Columns of a supernode.
     fn panel(front: &Front) -> &[Self];
 }
 
-impl Entry for f64 {
+impl FactorScalar for f64 {
     fn panel(front: &Front) -> &[Self] {
         &front.panel
     }
 }
 
-impl Entry for f32 {
+impl FactorScalar for f32 {
     fn panel(front: &Front) -> &[Self] {
-        &front.light
+        &front.single
     }
 }
 
-pub(super) fn solve_in_place<E: Entry>(symbolic: &Symbolic, fronts: &[Front], rhs: &mut [f64]) {
+/// Replaces `rhs` by A⁻¹ `rhs`.
+pub(super) fn solve_in_place<E: FactorScalar>(
+    symbolic: &Symbolic,
+    fronts: &[Front],
+    rhs: &mut [f64],
+) {
     let mut x = vec![0.0; rhs.len()];
     for (x, &node) in x.chunks_exact_mut(3).zip(&symbolic.order) {
         x.copy_from_slice(&rhs[3 * node as usize..][..3]);
     }
-    let mut left = vec![0.0; 3 * symbolic.borders.len()];
+    let mut updates = vec![0.0; 3 * symbolic.borders.len()];
     for stage in &symbolic.stages {
-        forward_stage::<E>(symbolic, fronts, stage.clone(), &mut x, &mut left);
+        forward_stage::<E>(symbolic, fronts, stage.clone(), &mut x, &mut updates);
     }
     for stage in symbolic.stages.iter().rev() {
         backward_stage::<E>(symbolic, fronts, stage.clone(), &mut x);
@@ -46,97 +52,98 @@ pub(super) fn solve_in_place<E: Entry>(symbolic: &Symbolic, fronts: &[Front], rh
     }
 }
 
-/// The scalar columns of a task.
+/// Scalar columns of a task.
 fn columns(symbolic: &Symbolic, task: &Range<usize>) -> Range<usize> {
     let supernodes = &symbolic.supernodes;
     3 * supernodes[task.start].columns.start..3 * supernodes[task.end - 1].columns.end
 }
 
-/// The scalars that a task leaves.
+/// Scalar border rows of a task.
 fn borders(symbolic: &Symbolic, task: &Range<usize>) -> Range<usize> {
     let supernodes = &symbolic.supernodes;
     3 * supernodes[task.start].border.start..3 * supernodes[task.end - 1].border.end
 }
 
 /// `L y = x` for the supernodes of a stage.
-fn forward_stage<E: Entry>(
+fn forward_stage<E: FactorScalar>(
     symbolic: &Symbolic,
     fronts: &[Front],
     stage: Range<usize>,
     x: &mut [f64],
-    left: &mut [f64],
+    updates: &mut [f64],
 ) {
     let tasks = &symbolic.tasks[stage];
     let Some(first) = tasks.first() else {
         return;
     };
     let x = &mut x[columns(symbolic, first).start..];
-    let (done, left) = left.split_at_mut(borders(symbolic, first).start);
+    let (done, updates) = updates.split_at_mut(borders(symbolic, first).start);
     let done = &*done;
-    let xs = parts(x, tasks.iter().map(|t| columns(symbolic, t).len()));
-    let lefts = parts(left, tasks.iter().map(|t| borders(symbolic, t).len()));
-    let work: Vec<_> = tasks.iter().zip(xs).zip(lefts).collect();
-    run(work, |((task, x), left)| {
-        let (x_start, left_start) = (columns(symbolic, task).start, borders(symbolic, task).start);
+    let xs = split_by_lengths(x, tasks.iter().map(|t| columns(symbolic, t).len()));
+    let updates = split_by_lengths(updates, tasks.iter().map(|t| borders(symbolic, t).len()));
+    let work: Vec<_> = tasks.iter().zip(xs).zip(updates).collect();
+    map_tasks(work, |((task, x), updates)| {
+        let x_start = columns(symbolic, task).start;
+        let border_start = borders(symbolic, task).start;
         for s in task.clone() {
             let supernode = &symbolic.supernodes[s];
-            let (before, own) = left.split_at_mut(3 * supernode.border.start - left_start);
+            let (before, own) = updates.split_at_mut(3 * supernode.border.start - border_start);
             let own = &mut own[..3 * supernode.border.len()];
             let x = &mut x[3 * supernode.columns.start - x_start..][..3 * supernode.width()];
             for &child in &symbolic.children[supernode.children.clone()] {
                 let border = symbolic.supernodes[child as usize].border.clone();
-                let given = 3 * border.start..3 * border.end;
-                let given = if (child as usize) < task.start {
-                    &done[given]
+                let rows = 3 * border.start..3 * border.end;
+                let update = if (child as usize) < task.start {
+                    &done[rows]
                 } else {
-                    &before[given.start - left_start..given.end - left_start]
+                    &before[rows.start - border_start..rows.end - border_start]
                 };
-                collect(given, &symbolic.places[border], x, own);
+                add_child_update(update, &symbolic.places[border], x, own);
             }
             dispatch(Forward {
                 panel: E::panel(&fronts[s]),
                 x,
-                left: own,
+                update: own,
             });
         }
     });
 }
 
-/// Adds what a child left.
-fn collect(given: &[f64], places: &[u32], x: &mut [f64], own: &mut [f64]) {
-    for (given, &place) in given.chunks_exact(3).zip(places) {
+/// Adds the update of a child to the columns and the border of its parent.
+fn add_child_update(update: &[f64], places: &[u32], x: &mut [f64], own: &mut [f64]) {
+    for (update, &place) in update.chunks_exact(3).zip(places) {
         let place = 3 * place as usize;
         let target = if place < x.len() {
             &mut x[place..][..3]
         } else {
             &mut own[place - x.len()..][..3]
         };
-        for (t, g) in target.iter_mut().zip(given) {
-            *t += g;
+        for (t, u) in target.iter_mut().zip(update) {
+            *t += u;
         }
     }
 }
 
 /// Rows k to k + 2 of three columns.
 #[inline(always)]
-fn corner<E: Entry>(columns: [&[E]; 3], k: usize) -> [[f64; 3]; 3] {
+fn corner<E: FactorScalar>(columns: [&[E]; 3], k: usize) -> [[f64; 3]; 3] {
     columns.map(|column| [column[k].into(), column[k + 1].into(), column[k + 2].into()])
 }
 
-/// Solves with the triangle of a panel and subtracts its product from what is left to the parent.
+/// Solves with the triangle of a panel, and subtracts the product with its border from the update.
 struct Forward<'a, E> {
     panel: &'a [E],
     x: &'a mut [f64],
-    left: &'a mut [f64],
+    update: &'a mut [f64],
 }
 
-impl<E: Entry> Kernel for Forward<'_, E> {
+impl<E: FactorScalar> Kernel for Forward<'_, E> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { panel, x, left } = self;
-        let (width, height) = (x.len(), x.len() + left.len());
+        let Self { panel, x, update } = self;
+        let (width, height) = (x.len(), x.len() + update.len());
         for (k, columns) in panel.chunks_exact(3 * height).enumerate() {
             let (a, rest) = columns.split_at(height);
             let (b, c) = rest.split_at(height);
@@ -148,21 +155,21 @@ impl<E: Entry> Kernel for Forward<'_, E> {
             x[k..k + 3].copy_from_slice(&[x0, x1, x2]);
             let columns_at = |rows: Range<usize>| [&a[rows.clone()], &b[rows.clone()], &c[rows]];
             subtract(&mut x[k + 3..], columns_at(k + 3..width), [x0, x1, x2]);
-            subtract(left, columns_at(width..height), [x0, x1, x2]);
+            subtract(update, columns_at(width..height), [x0, x1, x2]);
         }
     }
 }
 
 /// y ← y − a x₀ − b x₁ − c x₂.
 #[inline(always)]
-fn subtract<E: Entry>(y: &mut [f64], [a, b, c]: [&[E]; 3], [x0, x1, x2]: [f64; 3]) {
+fn subtract<E: FactorScalar>(y: &mut [f64], [a, b, c]: [&[E]; 3], [x0, x1, x2]: [f64; 3]) {
     for (y, ((a, b), c)) in y.iter_mut().zip(a.iter().zip(b).zip(c)) {
         *y -= (*a).into() * x0 + (*b).into() * x1 + (*c).into() * x2;
     }
 }
 
-/// `Lᵀ x = y` for the supernodes of a stage, whose parents must be done.
-fn backward_stage<E: Entry>(
+/// `Lᵀ x = y` for the supernodes of a stage. Their parents must be solved.
+fn backward_stage<E: FactorScalar>(
     symbolic: &Symbolic,
     fronts: &[Front],
     stage: Range<usize>,
@@ -176,9 +183,9 @@ fn backward_stage<E: Entry>(
     let done_start = before.len();
     let done = &*done;
     let own = &mut before[columns(symbolic, first).start..];
-    let xs = parts(own, tasks.iter().map(|t| columns(symbolic, t).len()));
+    let xs = split_by_lengths(own, tasks.iter().map(|t| columns(symbolic, t).len()));
     let work: Vec<_> = tasks.iter().zip(xs).collect();
-    run(work, |(task, x)| {
+    map_tasks(work, |(task, x)| {
         let start = columns(symbolic, task).start;
         let mut local = Vec::new();
         for s in task.clone().rev() {
@@ -203,14 +210,14 @@ fn backward_stage<E: Entry>(
     });
 }
 
-/// Solves with the transposed triangle of a panel; `x` holds the rows of its front.
+/// Solves with the transposed triangle of a panel. `x` has the rows of its front.
 struct Backward<'a, E> {
     panel: &'a [E],
     x: &'a mut [f64],
     height: usize,
 }
 
-impl<E: Entry> Kernel for Backward<'_, E> {
+impl<E: FactorScalar> Kernel for Backward<'_, E> {
     type Output = ();
 
     #[inline(always)]
@@ -234,9 +241,10 @@ impl<E: Entry> Kernel for Backward<'_, E> {
     }
 }
 
-/// Three dot products with one vector, in four lanes each: a single sum would wait for itself.
+/// Three dot products with one vector. Each has four partial sums, because the additions of a
+/// single sum depend on each other.
 #[inline(always)]
-fn dots<E: Entry>(columns: [&[E]; 3], x: &[f64]) -> [f64; 3] {
+fn dots<E: FactorScalar>(columns: [&[E]; 3], x: &[f64]) -> [f64; 3] {
     const LANES: usize = 4;
     let mut sums = [[0.0; LANES]; 3];
     let (x_chunks, x_rest) = x.as_chunks::<LANES>();

@@ -1,10 +1,10 @@
-//! The errors against numbers worked out by hand, and W of nodal problems against products.
+//! Errors compared with values computed by hand, and W of nodal problems with the motion of nodes.
 
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 
-use super::nodal::{Inverses, to_local, to_solution};
+use super::nodal::{InverseBlocks, to_local, to_solution};
 use super::*;
 use crate::block_sparse::{BlockPattern, BlockSparse};
 use crate::problem::{Contact, Contacts, NodalProblem};
@@ -16,8 +16,8 @@ fn single(w: DMat3, q: DVec3, mu: f64) -> DelassusProblem {
 }
 
 #[test]
-fn errors_are_those_of_the_formulas() {
-    // u = 4 r + q. With r = 0 the map is P_K(−ũ) where ũ = (−3 + μ‖u_T‖, 4, 0) = (−1, 4, 0) for μ = 1/2.
+fn errors_agree_with_values_computed_by_hand() {
+    // u = 4 r + q. For r = 0 and μ = 1/2 the map is P_K(−ũ), ũ = (−3 + μ‖u_T‖, 4, 0) = (−1, 4, 0).
     let q = DVec3::new(-3.0, 4.0, 0.0);
     let problem = single(DMat3::from_diagonal(DVec3::splat(4.0)), q, 0.5);
     // P_K(1, −4, 0): normal (1 + 4/2)/(1 + 1/4) = 2.4, tangent 1.2.
@@ -27,19 +27,19 @@ fn errors_are_those_of_the_formulas() {
         (errors.natural_map - length / 5.0).abs() < 1e-15,
         "{errors:?}"
     );
-    // The projection is homogeneous: ρ = 1/4 scales it and its measure alike.
+    // The projection is homogeneous: ρ = 1/4 scales numerator and denominator.
     assert!((errors.scaled - length / 5.0).abs() < 1e-15, "{errors:?}");
     assert_eq!(errors.largest(), errors.natural_map.max(errors.scaled));
-    // Sliding: u_N = 0 gives r_N = 3/4, friction 3/8 against u_T = 4 − 1.5.
+    // Sliding: u_N = 0 implies r_N = 3/4, and friction is 3/8 against u_T = 4 − 1.5.
     let exact = [DVec3::new(0.75, -0.375, 0.0)];
     assert!(problem.errors(&exact).largest() < 1e-16);
-    // Nothing to do is no error, also where impulses do nothing.
+    // A separating contact has no error, even if W is zero.
     let open = single(DMat3::ZERO, DVec3::new(1.0, 2.0, 0.0), 0.3);
     assert_eq!(open.errors(&[DVec3::ZERO]).largest(), 0.0);
 }
 
 #[test]
-fn problems_that_cannot_be_are_named() {
+fn invalid_problems_are_refused_with_a_reason() {
     let w = |x: f64| BlockRows::new(2, [(0, 0, DMat3::IDENTITY), (1, 1, DMat3::IDENTITY * x)]);
     let message = |w: BlockRows, q: [f64; 2], mu: Vec<f64>| {
         let free = q.map(|q| DVec3::X * q).to_vec();
@@ -69,11 +69,22 @@ fn problems_that_cannot_be_are_named() {
 }
 
 fn factorized(problem: &NodalProblem) -> SystemFactor {
-    let mut factor = SystemFactor::of(&problem.system).unwrap();
+    let mut factor = SystemFactor::for_system(&problem.system).unwrap();
     factor.factorize(&problem.system).unwrap();
     factor
 }
 
+/// Inverse blocks of a problem, and the number of solves.
+pub(crate) fn inverse_blocks(
+    problem: &NodalProblem,
+    factor: &SystemFactor,
+) -> (InverseBlocks, usize) {
+    let mut inverses = InverseBlocks::default();
+    let solves = inverses.update(problem, factor, |_| true).unwrap();
+    (inverses, solves)
+}
+
+/// Problem of a world after three steps of free fall.
 fn landed(mut world: World) -> NodalProblem {
     for _ in 0..3 {
         let problem = world.problem(0.01);
@@ -88,7 +99,7 @@ fn landed(mut world: World) -> NodalProblem {
 }
 
 #[test]
-fn the_operator_moves_contacts_as_impulses_do() {
+fn the_operator_agrees_with_the_motion_of_nodes() {
     let worlds = [
         samples::stack(1e6, 2),
         samples::crossing(1e7, 2),
@@ -100,16 +111,16 @@ fn the_operator_moves_contacts_as_impulses_do() {
     for problem in &problems {
         assert!(!problem.contacts.is_empty());
         let factor = factorized(problem);
-        let (inverses, _) = Inverses::new(problem, &factor).unwrap();
-        let posed = inverses.pose(problem, &factor);
-        // Any impulses: velocities by the operator are those of the bodies, seen by the law.
-        let impulses: Vec<DVec3> = (0..posed.contacts())
+        let (inverses, _) = inverse_blocks(problem, &factor);
+        let condensed = inverses.condense(problem, &factor);
+        // For any impulses, W r + q is the relative velocity of the moving nodes.
+        let impulses: Vec<DVec3> = (0..condensed.contacts())
             .map(|c| DVec3::new(0.3 + 0.1 * c as f64, (c as f64).sin(), 0.2) * 0.01)
             .collect();
         let solution = to_solution(problem, &factor, &impulses);
         let again = to_local(problem, &solution.impulses);
-        let velocities = posed.velocities(&impulses);
-        for contact in 0..posed.contacts() {
+        let velocities = condensed.velocities(&impulses);
+        for contact in 0..condensed.contacts() {
             let velocity = problem.relative_velocity(contact, &solution.velocities);
             let (u, _) = problem.law_pair(contact, velocity, solution.impulses[contact]);
             let local = crate::law::basis(problem.contacts[contact].normal).transpose() * u;
@@ -121,31 +132,35 @@ fn the_operator_moves_contacts_as_impulses_do() {
 }
 
 #[test]
-fn only_bodies_that_changed_are_computed_again() {
+fn only_changed_bodies_are_recomputed() {
     let mut problem = landed(samples::stack(1e6, 3));
     let mut factor = factorized(&problem);
-    let (mut inverses, all) = Inverses::new(&problem, &factor).unwrap();
+    let (mut inverses, all) = inverse_blocks(&problem, &factor);
     assert!(all > 0);
     assert_eq!(inverses.update(&problem, &factor, |_| false).unwrap(), 0);
-    // The middle cube gets heavier; without telling, the old one stays.
+    // The mass of the middle cube changes; without an update, its blocks are stale.
     let dofs = problem.system.bodies[1].matrix.dofs();
     problem.system.bodies[1]
         .matrix
         .add_diagonal(&vec![0.01; dofs]);
     factor.factorize(&problem.system).unwrap();
-    let (anew, _) = Inverses::new(&problem, &factor).unwrap();
-    assert!(inverses.pose(&problem, &factor).operator != anew.pose(&problem, &factor).operator);
+    let (anew, _) = inverse_blocks(&problem, &factor);
+    assert!(
+        inverses.condense(&problem, &factor).operator != anew.condense(&problem, &factor).operator
+    );
     assert!(
         inverses
             .update(&problem, &factor, |body| body == 1)
             .unwrap()
             > 0
     );
-    // A solve with fewer right-hand sides adds in the same order: the same bits.
-    assert!(inverses.pose(&problem, &factor).operator == anew.pose(&problem, &factor).operator);
+    // Solves with fewer right-hand sides have the same order of additions, so the bits are equal.
+    assert!(
+        inverses.condense(&problem, &factor).operator == anew.condense(&problem, &factor).operator
+    );
 }
 
-/// Two bodies of loose particles of 1 kg: the first of so many, the second of one.
+/// Two bodies of independent particles of 1 kg: `first` in the first body, one in the second.
 fn particles(first: usize) -> NodalProblem {
     let body = |nodes: usize| {
         let mut matrix = BlockSparse::zeros(Arc::new(BlockPattern::new(nodes, [])));
@@ -163,9 +178,9 @@ fn particles(first: usize) -> NodalProblem {
 }
 
 #[test]
-fn what_changed_while_a_body_was_touched_too_often_is_not_forgotten() {
+fn changes_during_a_refused_update_are_not_lost() {
     let mut problem = particles(6001);
-    let touch = |problem: &mut NodalProblem, nodes: std::ops::RangeInclusive<u32>| {
+    let set_contacts = |problem: &mut NodalProblem, nodes: std::ops::RangeInclusive<u32>| {
         problem.contacts = Contacts::new();
         for node in nodes {
             let contact = Contact {
@@ -176,20 +191,20 @@ fn what_changed_while_a_body_was_touched_too_often_is_not_forgotten() {
             problem.contacts.push(contact, [(node, 1.0)]);
         }
     };
-    let mut inverses = Inverses::default();
-    touch(&mut problem, 6001..=6001);
+    let mut inverses = InverseBlocks::default();
+    set_contacts(&mut problem, 6001..=6001);
     inverses
         .update(&problem, &factorized(&problem), |_| true)
         .unwrap();
-    // All are touched, and the last particle has another mass.
-    touch(&mut problem, 0..=6001);
+    // All particles are in contact, and the mass of the last one changes.
+    set_contacts(&mut problem, 0..=6001);
     problem.system.bodies[1].matrix.add_diagonal(&[3.0; 3]);
     let factor = factorized(&problem);
     let refused = inverses.update(&problem, &factor, |body| body == 1);
     assert_eq!(refused.unwrap_err().nodes, 6001);
-    touch(&mut problem, 6001..=6001);
+    set_contacts(&mut problem, 6001..=6001);
     inverses.update(&problem, &factor, |_| false).unwrap();
-    let operator = inverses.pose(&problem, &factor).operator;
-    // 4 kg.
+    let operator = inverses.condense(&problem, &factor).operator;
+    // The mass is 4 kg.
     assert_eq!(*operator.diagonal(0), DMat3::IDENTITY * 0.25);
 }

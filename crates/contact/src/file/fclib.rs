@@ -1,9 +1,9 @@
-//! FCLIB: contact problems in HDF5 files, as programs of computational mechanics exchange them (Acary, Brémond, Koziara and
-//! Pérignon 2014).
+//! FCLIB: the HDF5 format in which programs of computational mechanics exchange contact problems
+//! (Acary, Brémond, Koziara and Pérignon 2014).
 //!
-//! A file holds `/fclib_local` (u = W r + q) or `/fclib_global` (M v = H r + f, u = Hᵀ v + w), always in local axes
-//! (normal, tangent, tangent). Matrices are triplets, compressed columns or compressed rows. Guesses and solutions that
-//! some files have are not read: most are none.
+//! A file contains `/fclib_local` (u = W r + q) or `/fclib_global` (M v = H r + f, u = Hᵀ v + w),
+//! always in local axes (normal, tangent, tangent). Matrices are triplets, compressed columns or
+//! compressed rows. Initial guesses and solutions are not read: in most files they are not valid.
 
 mod write;
 
@@ -18,12 +18,12 @@ use crate::delassus::DelassusProblem;
 use crate::global::GlobalProblem;
 use crate::sparse_rows::SparseRows;
 
-/// A problem in the form of FCLIB.
+/// Problem in one of the two forms of FCLIB.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FclibProblem {
-    /// In the impulses alone.
+    /// Problem in the impulses.
     Local(DelassusProblem),
-    /// In velocities and impulses.
+    /// Problem in velocities and impulses.
     Global(GlobalProblem),
 }
 
@@ -31,8 +31,8 @@ impl FclibProblem {
     /// Reads a file.
     ///
     /// # Errors
-    /// If the bytes are no HDF5 file, something is missing, of another type or size, or makes no sense, or the problem has
-    /// two dimensions or bilateral constraints.
+    /// If the bytes are not an HDF5 file, an object is missing, of the wrong type or size, or not
+    /// valid, or if the problem is two-dimensional or has bilateral constraints.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
         let file = Hdf5::open(bytes)?;
         let groups = file.groups("/")?;
@@ -42,7 +42,7 @@ impl FclibProblem {
             (false, true) => global(&file).map(Self::Global),
             (false, false) => {
                 let reason =
-                    "has neither a group /fclib_local nor /fclib_global: it is no FCLIB problem";
+                    "has neither a group /fclib_local nor /fclib_global: not an FCLIB problem";
                 Err(FileError::new("the file", reason))
             }
         }
@@ -63,7 +63,7 @@ fn local(file: &Hdf5) -> Result<DelassusProblem, FileError> {
     let free = vectors(file, "/fclib_local/vectors/q", friction.len())?;
     let operator = matrix(file, "/fclib_local/W", [3 * friction.len(); 2])?;
     DelassusProblem::new(blocks(&operator), free, friction)
-        .map_err(|error| FileError::new("/fclib_local", format!("makes no sense: {error}")))
+        .map_err(|error| FileError::new("/fclib_local", format!("is not valid: {error}")))
 }
 
 fn global(file: &Hdf5) -> Result<GlobalProblem, FileError> {
@@ -75,10 +75,10 @@ fn global(file: &Hdf5) -> Result<GlobalProblem, FileError> {
     let shape = [force.len(), 3 * friction.len()];
     let contacts = matrix(file, "/fclib_global/H", shape)?;
     GlobalProblem::new(mass, contacts, force, kinematic, friction)
-        .map_err(|error| FileError::new("/fclib_global", format!("makes no sense: {error}")))
+        .map_err(|error| FileError::new("/fclib_global", format!("is not valid: {error}")))
 }
 
-/// Bilateral constraints are a part of the format, but not of this program.
+/// Refuses bilateral constraints and two-dimensional problems.
 fn refuse_unsupported(file: &Hdf5, path: &str, matrices: &[&str]) -> Result<(), FileError> {
     let groups = file.groups(path)?;
     if let Some(name) = matrices
@@ -140,7 +140,7 @@ fn vectors(file: &Hdf5, path: &str, contacts: usize) -> Result<Vec<DVec3>, FileE
     Ok(numbers.chunks_exact(3).map(DVec3::from_slice).collect())
 }
 
-/// A matrix of a shape that the vectors tell, from any of the three storages.
+/// Reads a matrix in any of the three storage formats. `shape` is that required by the vectors.
 fn matrix(file: &Hdf5, path: &str, shape: [usize; 2]) -> Result<SparseRows, FileError> {
     let number = |name: &str| integer(file, &format!("{path}/{name}"));
     let found = [number("m")?, number("n")?];
@@ -156,7 +156,7 @@ fn matrix(file: &Hdf5, path: &str, shape: [usize; 2]) -> Result<SparseRows, File
         -1 => compressed(&p, &i, shape[1]),
         -2 => compressed(&p, &i, shape[0]),
         _ => Err(format!(
-            "has nz = {storage}, but only -2, -1, 0 and more have a meaning"
+            "has nz = {storage}, but must have -2, -1, 0 or more"
         )),
     }
     .map_err(|reason| FileError::new(path, reason))?;
@@ -196,9 +196,10 @@ fn matrix(file: &Hdf5, path: &str, shape: [usize; 2]) -> Result<SparseRows, File
     Ok(SparseRows::new(shape, entries))
 }
 
-/// Pairs (column, row), and how many there are.
+/// Pairs (column, row) or (row, column), and their number.
 type Places = (Vec<(i32, i32)>, usize);
 
+/// Columns and rows of a matrix in triplet format.
 fn triplets(p: &[i32], i: &[i32], count: usize) -> Result<Places, String> {
     match (p.get(..count), i.get(..count)) {
         (Some(columns), Some(rows)) => {
@@ -213,7 +214,7 @@ fn triplets(p: &[i32], i: &[i32], count: usize) -> Result<Places, String> {
     }
 }
 
-/// The lines (columns or rows) of a compressed matrix with the places of their entries.
+/// Lines (columns or rows) of a compressed matrix, and the places of its entries in them.
 fn compressed(p: &[i32], i: &[i32], lines: usize) -> Result<Places, String> {
     if p.len() != lines + 1 {
         return Err(format!("has {} entries in p, not {}", p.len(), lines + 1));
@@ -233,7 +234,7 @@ fn compressed(p: &[i32], i: &[i32], lines: usize) -> Result<Places, String> {
     Ok((pairs, count))
 }
 
-/// The 3×3 blocks of a matrix.
+/// Converts a matrix to 3×3 blocks.
 fn blocks(matrix: &SparseRows) -> BlockRows {
     let contacts = matrix.rows() / 3;
     let entries = (0..contacts).flat_map(|contact| {

@@ -1,4 +1,4 @@
-//! Reading named arrays from HDF5 files, whatever their bytes say.
+//! Reading of named arrays from HDF5 files, with checks against damaged files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,7 +6,7 @@ use hdf5_pure::{DType, Dataset, File};
 
 use super::FileError;
 
-/// A file in memory.
+/// HDF5 file in memory.
 pub(super) struct Hdf5 {
     file: File,
     bytes: u64,
@@ -19,14 +19,14 @@ pub(super) fn is_hdf5(bytes: &[u8]) -> bool {
 
 impl Hdf5 {
     pub(super) fn open(bytes: &[u8]) -> Result<Self, FileError> {
-        let file = guarded("the file", || File::from_bytes(bytes.to_vec()))?;
+        let file = call_guarded("the file", || File::from_bytes(bytes.to_vec()))?;
         let bytes = bytes.len() as u64;
         Ok(Self { file, bytes })
     }
 
-    /// The names of the groups inside a group.
+    /// Names of the groups inside a group.
     pub(super) fn groups(&self, path: &str) -> Result<Vec<String>, FileError> {
-        guarded(path, || match path {
+        call_guarded(path, || match path {
             "/" => self.file.root().groups(),
             _ => self.file.group(path)?.groups(),
         })
@@ -35,28 +35,29 @@ impl Hdf5 {
     /// An array of 32-bit integers.
     pub(super) fn integers(&self, path: &str) -> Result<Vec<i32>, FileError> {
         let array = self.array(path, &DType::I32)?;
-        guarded(path, || array.read_i32())
+        call_guarded(path, || array.read_i32())
     }
 
     /// An array of 64-bit floating-point numbers.
     pub(super) fn numbers(&self, path: &str) -> Result<Vec<f64>, FileError> {
         let array = self.array(path, &DType::F64)?;
-        guarded(path, || array.read_f64())
+        call_guarded(path, || array.read_f64())
     }
 
+    /// An uncompressed array of a type, not larger than the file.
     fn array(&self, path: &str, wanted: &DType) -> Result<Dataset, FileError> {
-        let array = guarded(path, || self.file.dataset(path))?;
-        let found = guarded(path, || array.dtype())?;
+        let array = call_guarded(path, || self.file.dataset(path))?;
+        let found = call_guarded(path, || array.dtype())?;
         if found != *wanted {
             let reason = format!("holds {found}, but must hold {wanted}");
             return Err(FileError::new(path, reason));
         }
         if !array.filters().is_empty() {
-            let reason =
-                "is compressed, which is not supported; `h5repack -f NONE OLD NEW` unpacks it";
+            let reason = "is compressed, which is not supported; \
+                          unpack it with `h5repack -f NONE OLD NEW`";
             return Err(FileError::new(path, reason));
         }
-        let shape = guarded(path, || array.shape())?;
+        let shape = call_guarded(path, || array.shape())?;
         let size = match wanted {
             DType::I32 => 4,
             _ => 8,
@@ -64,7 +65,7 @@ impl Hdf5 {
         let declared = shape
             .iter()
             .try_fold(size, |all: u64, length| all.checked_mul(*length));
-        // Arrays of FCLIB have no holes, so that none is larger than its file.
+        // Arrays of FCLIB are stored in full, so a larger one is damaged.
         match declared {
             Some(declared) if declared <= self.bytes => Ok(array),
             _ => Err(FileError::new(
@@ -75,9 +76,9 @@ impl Hdf5 {
     }
 }
 
-/// Calls the HDF5 library. Bytes can be damaged in more ways than it expects; should one of them make it panic, then that is
-/// an error of the file too.
-fn guarded<T>(
+/// Calls the HDF5 library. Its panics are converted to errors, because a damaged file can cause
+/// them.
+fn call_guarded<T>(
     path: &str,
     call: impl FnOnce() -> Result<T, hdf5_pure::Error>,
 ) -> Result<T, FileError> {

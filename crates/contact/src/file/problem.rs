@@ -1,35 +1,35 @@
-//! Captured problems: everything that a solver gets in a step, in a safetensors file.
+//! Captured problems: the complete input of a solver in a step, in a safetensors file.
 //!
-//! The file keeps what [`NodalProblem`] keeps, bit by bit: bodies of both kinds, couplings, what is held, contacts; and the
-//! tolerance and the warm start of the step. Lists of lists are stored flat with the ends of each list; patterns that bodies
-//! share are stored once, and shared again when read. `docs/problems.md` lists the arrays.
+//! The file contains all numbers of a [`NodalProblem`] exactly (bodies, couplings, held degrees of
+//! freedom, contacts), and the tolerance and the warm start of the step. Lists of lists are stored
+//! concatenated, with the end of each list. A pattern that several bodies share is stored once, and
+//! shared again after reading. `docs/problems.md` documents the arrays.
 
 mod bodies;
 
 use super::FileError;
-use super::tensors::{Reader, Writer};
-use crate::problem::{Contact, Contacts, NodalProblem};
-use crate::solve::{ContactMemory, ContactState, WarmStart};
+use super::tensors::{TensorReader, TensorWriter};
+use crate::problem::{Contact, ContactMemory, ContactState, Contacts, NodalProblem, WarmStart};
 use crate::system::{Coupling, System};
 
 const FORMAT: &str = "reefknot-problem";
 const VERSION: u32 = 1;
 
-/// A problem as a step posed it.
+/// Contact problem of a step, with the other inputs of the solver.
 #[derive(Clone, Debug, Default)]
 pub struct CapturedProblem {
-    /// What to solve.
+    /// The problem.
     pub problem: NodalProblem,
-    /// How large both errors may be (m).
+    /// Tolerance of the contact and momentum errors (m).
     pub tolerance: f64,
-    /// Where the solver began.
+    /// Warm start.
     pub warm: WarmStart,
 }
 
 impl CapturedProblem {
-    /// The bytes of a file.
+    /// Bytes of a file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut file = Writer::new(FORMAT, VERSION);
+        let mut file = TensorWriter::new(FORMAT, VERSION);
         let problem = &self.problem;
         file.numbers("step", &[1], &[problem.step]);
         file.numbers("tolerance", &[1], &[self.tolerance]);
@@ -41,8 +41,15 @@ impl CapturedProblem {
         for (name, values) in lists {
             file.numbers(name, &[values.len()], values);
         }
-        let lengths: Vec<f64> = problem.arms.iter().map(|(_, length)| *length).collect();
-        file.integers("arm/dof", problem.arms.iter().map(|(dof, _)| *dof as u64));
+        let lengths: Vec<f64> = problem
+            .lever_arms
+            .iter()
+            .map(|(_, length)| *length)
+            .collect();
+        file.integers(
+            "arm/dof",
+            problem.lever_arms.iter().map(|(dof, _)| *dof as u64),
+        );
         file.numbers("arm/length", &[lengths.len()], &lengths);
         write_system(&mut file, &problem.system);
         write_contacts(&mut file, &problem.contacts);
@@ -59,12 +66,13 @@ impl CapturedProblem {
         file.finish()
     }
 
-    /// Reads a file, and checks everything in it.
+    /// Reads and validates a file.
     ///
     /// # Errors
-    /// If the bytes are no such file, an array is missing or of another type or shape, or the problem makes no sense.
+    /// If the bytes have another format, an array is missing or of the wrong type or shape, or the
+    /// problem is not valid.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
-        let file = Reader::new(bytes)?;
+        let file = TensorReader::new(bytes)?;
         let (format, version) = (file.text("format"), file.text("version"));
         if format != Some(FORMAT) {
             let reason = format!("holds no captured problem: its metadata has no format {FORMAT}");
@@ -72,7 +80,8 @@ impl CapturedProblem {
         }
         if version != Some(&VERSION.to_string()) {
             let found = version.unwrap_or("none");
-            let reason = format!("has the version {found}, but this program reads {VERSION}");
+            let reason =
+                format!("has the version {found}, but this program reads version {VERSION}");
             return Err(FileError::new("the file", reason));
         }
         let problem = NodalProblem {
@@ -81,15 +90,15 @@ impl CapturedProblem {
             step: file.number("step")?,
             masses: file.numbers("masses", &[])?,
             mobilities: file.numbers("mobilities", &[])?,
-            arms: zip(
+            lever_arms: zip_checked(
                 file.integers("arm/dof")?,
                 file.numbers("arm/length", &[])?,
                 "arm/dof",
             )?,
             contacts: read_contacts(&file)?,
         };
-        let senseless = |error| FileError::new("the problem", format!("makes no sense: {error}"));
-        problem.check().map_err(senseless)?;
+        let invalid = |error| FileError::new("the problem", format!("is not valid: {error}"));
+        problem.check().map_err(invalid)?;
         let tolerance = file.number("tolerance")?;
         if tolerance <= 0.0 {
             return Err(FileError::new("tolerance", "must be positive"));
@@ -103,7 +112,7 @@ impl CapturedProblem {
     }
 }
 
-fn read_warm(file: &Reader<'_>, dofs: usize) -> Result<WarmStart, FileError> {
+fn read_warm(file: &TensorReader<'_>, dofs: usize) -> Result<WarmStart, FileError> {
     let velocities = file.numbers("warm/velocities", &[])?;
     if !velocities.is_empty() && velocities.len() != dofs {
         let reason = format!(
@@ -117,7 +126,7 @@ fn read_warm(file: &Reader<'_>, dofs: usize) -> Result<WarmStart, FileError> {
         return Err(FileError::new("warm/id", "must ascend"));
     }
     let reactions = file.vectors("warm/impulses")?;
-    same_length("warm/id", ids.len(), reactions.len())?;
+    check_length("warm/id", ids.len(), reactions.len())?;
     let known = ids.into_iter().zip(reactions);
     let known = known.map(|(id, reaction)| ContactMemory {
         id,
@@ -125,17 +134,17 @@ fn read_warm(file: &Reader<'_>, dofs: usize) -> Result<WarmStart, FileError> {
         ..ContactMemory::default()
     });
     let mut contacts: Vec<ContactMemory> = known.collect();
-    // What solvers remember beside impulses; earlier files have none of it.
+    // Averages and states are optional: earlier files have only impulses.
     if file.has("warm/averages") {
         let averages = file.vectors("warm/averages")?;
-        same_length("warm/averages", averages.len(), contacts.len())?;
+        check_length("warm/averages", averages.len(), contacts.len())?;
         for (known, average) in contacts.iter_mut().zip(averages) {
             known.average = average;
         }
     }
     if file.has("warm/states") {
         let states = file.identifiers("warm/states")?;
-        same_length("warm/states", states.len(), contacts.len())?;
+        check_length("warm/states", states.len(), contacts.len())?;
         for (known, number) in contacts.iter_mut().zip(states) {
             let state = u8::try_from(number)
                 .ok()
@@ -151,17 +160,17 @@ fn read_warm(file: &Reader<'_>, dofs: usize) -> Result<WarmStart, FileError> {
     })
 }
 
-fn write_system(file: &mut Writer, system: &System) {
+fn write_system(file: &mut TensorWriter, system: &System) {
     file.integers(
         "node/offset",
         system.node_offset.iter().map(|it| *it as u64),
     );
     bodies::write(file, system);
     let cut = system
-        .cut()
+        .held()
         .iter()
         .enumerate()
-        .filter(|(_, is_cut)| **is_cut);
+        .filter(|(_, is_held)| **is_held);
     file.integers("cut", cut.map(|(dof, _)| dof as u64));
     file.integers("merged", [u64::from(system.is_merged())]);
     let couplings = system.couplings();
@@ -173,7 +182,7 @@ fn write_system(file: &mut Writer, system: &System) {
     file.blocks("coupling/block", couplings.iter().map(|it| it.block));
 }
 
-fn read_system(file: &Reader<'_>) -> Result<System, FileError> {
+fn read_system(file: &TensorReader<'_>) -> Result<System, FileError> {
     let offsets = file.integers("node/offset")?;
     let system = System::new(bodies::read(file)?, offsets);
     bodies::check_nodes(&system)?;
@@ -184,8 +193,8 @@ fn read_system(file: &Reader<'_>) -> Result<System, FileError> {
         _ => return Err(FileError::new("merged", "must be 0 or 1")),
     };
     let cut = file.integers("cut")?;
-    // Holding is what merges and cuts: without it there is no list of what is cut.
-    let mut is_cut = vec![
+    // Only `System::hold` merges couplings and sets held flags, so both are present or neither.
+    let mut is_held = vec![
         false;
         if is_merged || !cut.is_empty() {
             dofs
@@ -194,12 +203,12 @@ fn read_system(file: &Reader<'_>) -> Result<System, FileError> {
         }
     ];
     for dof in cut {
-        match is_cut.get_mut(dof) {
-            Some(is_cut) => *is_cut = true,
+        match is_held.get_mut(dof) {
+            Some(is_held) => *is_held = true,
             None => {
                 return Err(FileError::new(
                     "cut",
-                    format!("has {dof}, of {dofs} unknowns"),
+                    format!("has {dof}, but there are {dofs} unknowns"),
                 ));
             }
         }
@@ -207,13 +216,15 @@ fn read_system(file: &Reader<'_>) -> Result<System, FileError> {
     let nodes = system.node_offset.len();
     let mut couplings = Vec::new();
     let stencils = read_stencils(file, "coupling")?;
-    for (nodes_of, block) in zip(stencils, file.blocks("coupling/block")?, "coupling/end")? {
+    for (nodes_of, block) in zip_checked(stencils, file.blocks("coupling/block")?, "coupling/end")?
+    {
         let mut known: Vec<u32> = nodes_of.iter().map(|(node, _)| *node).collect();
         known.sort_unstable();
         let is_outside = known.last().is_some_and(|last| *last as usize >= nodes);
         if is_outside || known.windows(2).any(|pair| pair[0] == pair[1]) {
             let place = couplings.len();
-            let reason = format!("has a node twice or beyond {nodes} in coupling {place}");
+            let reason =
+                format!("has a repeated node or a node beyond {nodes} in coupling {place}");
             return Err(FileError::new("coupling/node", reason));
         }
         couplings.push(Coupling {
@@ -221,18 +232,18 @@ fn read_system(file: &Reader<'_>) -> Result<System, FileError> {
             block,
         });
     }
-    Ok(system.restore(couplings, is_merged, is_cut))
+    Ok(system.restore(couplings, is_merged, is_held))
 }
 
-fn write_contacts(file: &mut Writer, contacts: &Contacts) {
+fn write_contacts(file: &mut TensorWriter, contacts: &Contacts) {
     file.integers("contact/id", contacts.iter().map(|it| it.id));
     file.vectors("contact/normal", contacts.iter().map(|it| it.normal));
     file.vectors("contact/kinematic", contacts.iter().map(|it| it.kinematic));
-    let of_each = |number: fn(&Contact) -> f64| contacts.iter().map(number).collect::<Vec<f64>>();
+    let numbers = |number: fn(&Contact) -> f64| contacts.iter().map(number).collect::<Vec<f64>>();
     let lists = [
-        ("contact/friction", of_each(|it| it.friction)),
-        ("contact/cohesion", of_each(|it| it.cohesion)),
-        ("contact/compliance", of_each(|it| it.compliance)),
+        ("contact/friction", numbers(|it| it.friction)),
+        ("contact/cohesion", numbers(|it| it.cohesion)),
+        ("contact/compliance", numbers(|it| it.compliance)),
     ];
     for (name, values) in lists {
         file.numbers(name, &[values.len()], &values);
@@ -244,7 +255,7 @@ fn write_contacts(file: &mut Writer, contacts: &Contacts) {
     );
 }
 
-fn read_contacts(file: &Reader<'_>) -> Result<Contacts, FileError> {
+fn read_contacts(file: &TensorReader<'_>) -> Result<Contacts, FileError> {
     let ids = file.identifiers("contact/id")?;
     let [normals, kinematics] = ["contact/normal", "contact/kinematic"].map(|it| file.vectors(it));
     let (normals, kinematics) = (normals?, kinematics?);
@@ -261,7 +272,7 @@ fn read_contacts(file: &Reader<'_>) -> Result<Contacts, FileError> {
         ("contact/end", stencils.len()),
     ];
     for (name, length) in lengths {
-        same_length(name, length, ids.len())?;
+        check_length(name, length, ids.len())?;
     }
     let mut contacts = Contacts::new();
     for (index, stencil) in stencils.into_iter().enumerate() {
@@ -278,9 +289,9 @@ fn read_contacts(file: &Reader<'_>) -> Result<Contacts, FileError> {
     Ok(contacts)
 }
 
-/// Nodes with weights, list after list.
+/// Writes concatenated stencils under the names `{of}/end`, `{of}/node` and `{of}/weight`.
 fn write_stencils<'a>(
-    file: &mut Writer,
+    file: &mut TensorWriter,
     of: &str,
     stencils: impl Iterator<Item = &'a [(u32, f64)]>,
 ) {
@@ -298,14 +309,15 @@ fn write_stencils<'a>(
     file.numbers(&format!("{of}/weight"), &[weights.len()], &weights);
 }
 
-fn read_stencils(file: &Reader<'_>, of: &str) -> Result<Vec<Vec<(u32, f64)>>, FileError> {
+/// Reads stencils as [`write_stencils`] writes them.
+fn read_stencils(file: &TensorReader<'_>, of: &str) -> Result<Vec<Vec<(u32, f64)>>, FileError> {
     let [ends_name, nodes_name] = ["end", "node"].map(|it| format!("{of}/{it}"));
     let ends = file.integers(&ends_name)?;
     let nodes = file.integers(&nodes_name)?.into_iter().map(u32::try_from);
     let nodes: Vec<u32> = nodes
         .collect::<Result<_, _>>()
         .map_err(|_| FileError::new(&nodes_name, "has an entry that is too large"))?;
-    let all = zip(
+    let all = zip_checked(
         nodes,
         file.numbers(&format!("{of}/weight"), &[])?,
         &nodes_name,
@@ -322,23 +334,24 @@ fn read_stencils(file: &Reader<'_>, of: &str) -> Result<Vec<Vec<(u32, f64)>>, Fi
         stencils.push(stencil.to_vec());
         begin = *end;
     }
-    same_length(&nodes_name, all.len(), begin)?;
+    check_length(&nodes_name, all.len(), begin)?;
     Ok(stencils)
 }
 
-/// Two lists of the same length as one.
-fn zip<A, B>(one: Vec<A>, other: Vec<B>, name: &str) -> Result<Vec<(A, B)>, FileError> {
-    same_length(name, one.len(), other.len())?;
+/// Pairs of two lists, which must have the same length.
+fn zip_checked<A, B>(one: Vec<A>, other: Vec<B>, name: &str) -> Result<Vec<(A, B)>, FileError> {
+    check_length(name, one.len(), other.len())?;
     Ok(one.into_iter().zip(other).collect())
 }
 
-fn same_length(name: &str, found: usize, wanted: usize) -> Result<(), FileError> {
-    match found == wanted {
-        true => Ok(()),
-        false => Err(FileError::new(
+fn check_length(name: &str, found: usize, wanted: usize) -> Result<(), FileError> {
+    if found == wanted {
+        Ok(())
+    } else {
+        Err(FileError::new(
             name,
             format!("has {found} entries, but {wanted} are needed"),
-        )),
+        ))
     }
 }
 

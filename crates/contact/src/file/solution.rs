@@ -1,40 +1,42 @@
-//! Answers to problems, in safetensors files: `r` and `u` (contacts × 3), `v` (unknowns) where there is one.
+//! Solutions in safetensors files: `r` and `u` (contacts × 3), and `v` (unknowns) if the problem
+//! has velocities.
 //!
-//! Of FCLIB problems r and u are in the local axes of the file (normal, tangent, tangent), of captured problems in world axes.
-//! Whoever has another solver writes `r`, and has it graded.
+//! For FCLIB problems, r and u are in the local axes of the file (normal, tangent, tangent); for
+//! captured problems, they are in world axes. A solution of another solver needs only `r` to be
+//! graded.
 
 use glam::DVec3;
 
 use super::FileError;
-use super::tensors::{Reader, Writer};
+use super::tensors::{TensorReader, TensorWriter};
 
 const FORMAT: &str = "reefknot-solution";
 const VERSION: u32 = 1;
 
-/// An answer to a problem.
+/// Complete solution of a problem.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// r of every contact.
+    /// Impulse r of every contact.
     pub impulses: Vec<DVec3>,
-    /// u of every contact.
+    /// Relative velocity u of every contact.
     pub relative_velocities: Vec<DVec3>,
-    /// v, for problems that have one.
+    /// Velocities v, if the problem has them.
     pub velocities: Option<Vec<f64>>,
 }
 
-/// What others say of a problem: u follows from the rest.
+/// Solution to be graded. Its relative velocities are computed from the problem.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Claim {
-    /// r of every contact.
+pub struct SubmittedSolution {
+    /// Impulse r of every contact.
     pub impulses: Vec<DVec3>,
-    /// v, if they gave it.
+    /// Velocities v, if given.
     pub velocities: Option<Vec<f64>>,
 }
 
 impl Answer {
-    /// The bytes of a file.
+    /// Bytes of a file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut file = Writer::new(FORMAT, VERSION);
+        let mut file = TensorWriter::new(FORMAT, VERSION);
         file.vectors("r", self.impulses.iter().copied());
         file.vectors("u", self.relative_velocities.iter().copied());
         if let Some(velocities) = &self.velocities {
@@ -44,33 +46,35 @@ impl Answer {
     }
 }
 
-impl Claim {
-    /// Of impulses alone.
-    pub fn of(impulses: Vec<DVec3>) -> Self {
+impl SubmittedSolution {
+    /// Solution without velocities.
+    pub fn from_impulses(impulses: Vec<DVec3>) -> Self {
         Self {
             impulses,
             velocities: None,
         }
     }
 
-    /// Reads `r`, and `v` if it is there, for a problem with so many contacts and unknowns; 0 if it has no v.
+    /// Reads `r`, and `v` if it is present. `unknowns` is 0 for a problem without velocities.
     ///
     /// # Errors
-    /// If the bytes are no safetensors file, `r` is missing, or an array is of another type or shape or not finite.
+    /// If the bytes are not a safetensors file, `r` is missing, or an array has the wrong type or
+    /// shape or is not finite.
     pub fn from_bytes(bytes: &[u8], contacts: usize, unknowns: usize) -> Result<Self, FileError> {
-        let file = Reader::new(bytes)?;
+        let file = TensorReader::new(bytes)?;
         let impulses = file.vectors("r")?;
         if impulses.len() != contacts {
             let found = [impulses.len(), 3];
-            return Err(FileError::new("r", of_shape(&found, &[contacts, 3])));
+            return Err(FileError::new("r", wrong_shape(&found, &[contacts, 3])));
         }
-        let velocities = match unknowns > 0 && file.has("v") {
-            true => Some(file.numbers("v", &[])?),
-            false => None,
+        let velocities = if unknowns > 0 && file.has("v") {
+            Some(file.numbers("v", &[])?)
+        } else {
+            None
         };
         match &velocities {
             Some(v) if v.len() != unknowns => {
-                Err(FileError::new("v", of_shape(&[v.len()], &[unknowns])))
+                Err(FileError::new("v", wrong_shape(&[v.len()], &[unknowns])))
             }
             _ => Ok(Self {
                 impulses,
@@ -80,7 +84,7 @@ impl Claim {
     }
 }
 
-fn of_shape(found: &[usize], wanted: &[usize]) -> String {
+fn wrong_shape(found: &[usize], wanted: &[usize]) -> String {
     format!("has the shape {found:?}, but the problem needs {wanted:?}")
 }
 
@@ -97,21 +101,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_to_the_bit() {
+    fn files_preserve_all_bits() {
         let answer = answer();
-        let read = Claim::from_bytes(&answer.to_bytes(), 2, 4).unwrap();
+        let read = SubmittedSolution::from_bytes(&answer.to_bytes(), 2, 4).unwrap();
         assert_eq!(read.impulses, answer.impulses);
         assert_eq!(read.velocities, answer.velocities);
-        // A problem without v has no use for one.
-        let read = Claim::from_bytes(&answer.to_bytes(), 2, 0).unwrap();
+        // The velocities are ignored for a problem without velocities.
+        let read = SubmittedSolution::from_bytes(&answer.to_bytes(), 2, 0).unwrap();
         assert_eq!(read.velocities, None);
     }
 
     #[test]
-    fn other_shapes_are_named() {
+    fn wrong_shapes_are_reported() {
         let bytes = answer().to_bytes();
         let message = |contacts, unknowns| {
-            let read = Claim::from_bytes(&bytes, contacts, unknowns);
+            let read = SubmittedSolution::from_bytes(&bytes, contacts, unknowns);
             read.unwrap_err().to_string()
         };
         assert_eq!(
@@ -122,22 +126,26 @@ mod tests {
             message(2, 9),
             "v has the shape [4], but the problem needs [9]"
         );
-        let mut flat = Writer::new("x", 1);
+        let mut flat = TensorWriter::new("x", 1);
         flat.numbers("r", &[6], &[0.0; 6]);
-        let read = Claim::from_bytes(&flat.finish(), 2, 0).unwrap_err();
+        let read = SubmittedSolution::from_bytes(&flat.finish(), 2, 0).unwrap_err();
         assert_eq!(read.to_string(), "r has the shape [6], not [any, 3]");
     }
 
     #[test]
-    fn what_is_no_answer_is_refused() {
-        let message = |bytes: &[u8]| Claim::from_bytes(bytes, 1, 0).unwrap_err().to_string();
-        assert!(message(b"").contains("no safetensors file"));
-        let empty = Writer::new("x", 1).finish();
+    fn files_without_a_valid_r_are_refused() {
+        let message = |bytes: &[u8]| {
+            SubmittedSolution::from_bytes(bytes, 1, 0)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(message(b"").contains("not a safetensors file"));
+        let empty = TensorWriter::new("x", 1).finish();
         assert_eq!(message(&empty), "r is not in the file");
-        let mut integers = Writer::new("x", 1);
+        let mut integers = TensorWriter::new("x", 1);
         integers.integers("r", [1, 2, 3]);
         assert_eq!(message(&integers.finish()), "r holds U64, not F64");
-        let mut nan = Writer::new("x", 1);
+        let mut nan = TensorWriter::new("x", 1);
         nan.vectors("r", [DVec3::NAN]);
         assert_eq!(message(&nan.finish()), "r is not finite at entry 0");
     }

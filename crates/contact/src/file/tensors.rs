@@ -1,45 +1,45 @@
-//! Named arrays in the safetensors format: 8 bytes with the length of a JSON header, the header, the arrays.
-//!
-//! All arrays are of 8-byte numbers, floating-point or unsigned, so that they lie aligned one after the other. The header is
-//! written here, in the order of writing, because the crate keeps its metadata in a hash map: the same contents give
-//! the same bytes. What is read is validated by the crate.
+//! Named arrays in sealed safetensors files ([`super::header`]). All arrays have 8-byte elements,
+//! so they are aligned. The safetensors crate validates files that are read.
 
 use glam::{DMat3, DVec3};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 
 use super::FileError;
+use super::header::{TensorHeader, is_sealed, seal, verify};
 
-const NUMBER: usize = 8;
+/// Bytes of a number, and of the length of the header.
+const NUMBER_BYTES: usize = 8;
 
 /// Whether these may be the bytes of a safetensors file.
 pub(super) fn is_safetensors(bytes: &[u8]) -> bool {
-    bytes.get(NUMBER) == Some(&b'{')
+    bytes.get(NUMBER_BYTES) == Some(&b'{')
 }
 
-/// A file being put together.
-pub(super) struct Writer {
-    header: String,
+/// File being written.
+pub(super) struct TensorWriter {
+    header: TensorHeader,
     data: Vec<u8>,
 }
 
-impl Writer {
-    /// A file without arrays, with the name and version of what it holds.
+impl TensorWriter {
+    /// File without arrays. `format` and `version` are stored in its metadata.
     pub(super) fn new(format: &str, version: u32) -> Self {
-        let header =
-            format!("{{\"__metadata__\":{{\"format\":\"{format}\",\"version\":\"{version}\"}}");
-        let data = Vec::new();
-        Self { header, data }
+        let version = version.to_string();
+        Self {
+            header: TensorHeader::sealed([("format", format), ("version", version.as_str())]),
+            data: Vec::new(),
+        }
     }
 
     pub(super) fn numbers(&mut self, name: &str, shape: &[usize], values: &[f64]) {
         let bytes = values.iter().map(|value| value.to_le_bytes());
-        self.put(name, "F64", shape, bytes);
+        self.put(name, Dtype::F64, shape, bytes);
     }
 
     pub(super) fn integers(&mut self, name: &str, values: impl IntoIterator<Item = u64>) {
         let bytes: Vec<_> = values.into_iter().map(u64::to_le_bytes).collect();
-        self.put(name, "U64", &[bytes.len()], bytes.into_iter());
+        self.put(name, Dtype::U64, &[bytes.len()], bytes.into_iter());
     }
 
     pub(super) fn vectors(&mut self, name: &str, values: impl IntoIterator<Item = DVec3>) {
@@ -50,7 +50,7 @@ impl Writer {
         self.numbers(name, &[flat.len() / 3, 3], &flat);
     }
 
-    /// Matrices by rows, as most languages have them.
+    /// Matrices in row-major order, as in most languages.
     pub(super) fn blocks(&mut self, name: &str, values: impl IntoIterator<Item = DMat3>) {
         let by_rows = |block: DMat3| block.transpose().to_cols_array();
         let flat: Vec<f64> = values.into_iter().flat_map(by_rows).collect();
@@ -60,45 +60,45 @@ impl Writer {
     fn put(
         &mut self,
         name: &str,
-        kind: &str,
+        kind: Dtype,
         shape: &[usize],
-        bytes: impl Iterator<Item = [u8; NUMBER]>,
+        bytes: impl Iterator<Item = [u8; NUMBER_BYTES]>,
     ) {
         let begin = self.data.len();
         self.data.extend(bytes.flatten());
-        let end = self.data.len();
-        self.header += &format!(
-            ",\"{name}\":{{\"dtype\":\"{kind}\",\"shape\":{shape:?},\"data_offsets\":[{begin},{end}]}}"
-        );
+        self.header
+            .array(name, kind, shape, self.data.len() - begin);
     }
 
-    pub(super) fn finish(mut self) -> Vec<u8> {
-        self.header.push('}');
-        let length = self.header.len().next_multiple_of(NUMBER);
-        let mut bytes = (length as u64).to_le_bytes().to_vec();
-        bytes.extend_from_slice(self.header.as_bytes());
-        bytes.resize(NUMBER + length, b' ');
+    pub(super) fn finish(self) -> Vec<u8> {
+        let mut bytes = self.header.into_bytes();
         bytes.extend_from_slice(&self.data);
+        seal(&mut bytes);
         bytes
     }
 }
 
-/// A file being read.
-pub(super) struct Reader<'a> {
+/// File being read.
+pub(super) struct TensorReader<'a> {
     arrays: SafeTensors<'a>,
     metadata: safetensors::tensor::Metadata,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TensorReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Result<Self, FileError> {
         let damaged =
-            |error| FileError::new("the file", format!("is no safetensors file: {error}"));
+            |error| FileError::new("the file", format!("is not a safetensors file: {error}"));
+        // Files of other programs have no checksum.
+        if is_sealed(bytes) {
+            verify(bytes)
+                .map_err(|reason| FileError::new("the file", format!("is damaged: {reason}")))?;
+        }
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let arrays = SafeTensors::deserialize(bytes).map_err(damaged)?;
         Ok(Self { arrays, metadata })
     }
 
-    /// A text of the header.
+    /// Text of the metadata.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         let texts = self.metadata.metadata().as_ref()?;
         texts.get(key).map(String::as_str)
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         self.arrays.tensor(name).is_ok()
     }
 
-    /// Finite numbers of the shape (any, rest…).
+    /// Finite numbers of an array with the shape [any, rest…].
     pub(super) fn numbers(&self, name: &str, rest: &[usize]) -> Result<Vec<f64>, FileError> {
         let array = self.array(name, Dtype::F64)?;
         if array.shape().len() != rest.len() + 1 || array.shape()[1..] != *rest {
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
             .collect())
     }
 
-    /// One finite number.
+    /// Array with one finite number.
     pub(super) fn number(&self, name: &str) -> Result<f64, FileError> {
         match self.numbers(name, &[])?[..] {
             [number] => Ok(number),
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Integers that fit into the memory of this machine.
+    /// Integers that fit into `usize`.
     pub(super) fn integers(&self, name: &str) -> Result<Vec<usize>, FileError> {
         let integers = self.identifiers(name)?;
         let small = integers.into_iter().map(usize::try_from);
@@ -173,17 +173,18 @@ impl<'a> Reader<'a> {
     fn array(&self, name: &str, kind: Dtype) -> Result<TensorView<'a>, FileError> {
         let array = self.arrays.tensor(name);
         let array = array.map_err(|_| FileError::new(name, "is not in the file"))?;
-        match array.dtype() == kind {
-            true => Ok(array),
-            false => Err(FileError::new(
+        if array.dtype() == kind {
+            Ok(array)
+        } else {
+            Err(FileError::new(
                 name,
                 format!("holds {}, not {kind}", array.dtype()),
-            )),
+            ))
         }
     }
 }
 
-/// A shape whose first length is free.
+/// Text of a shape with any first length.
 fn wanted(rest: &[usize]) -> String {
     let rest: String = rest.iter().map(|length| format!(", {length}")).collect();
     format!("[any{rest}]")

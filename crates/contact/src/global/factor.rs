@@ -1,8 +1,9 @@
-//! M⁻¹: a factorization for each part of M that shares no entry with the others.
+//! Factorization of M, separately for each connected component.
 //!
-//! Most parts are single unknowns or rigid bodies: a division, or dense LU with partial pivoting. Large ones (deformable
-//! bodies) get a sparse LU. M is symmetric in most problems, but some files have it only up to rounding or not at all. All
-//! kernels run on one thread, and parts are shared among threads, so that the bits do not depend on how many there are.
+//! Most components are single unknowns or rigid bodies, which need a division or a dense LU
+//! factorization with partial pivoting. Large components (deformable bodies) have a sparse LU
+//! factorization. M is symmetric in most problems, but not in all files. Each component is
+//! factorized on one thread, so results do not depend on the number of threads.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::linalg::lu::{LuRef, NumericLu, SymbolicLu, factorize_symbolic_lu};
@@ -13,28 +14,29 @@ use rayon::prelude::*;
 use super::GlobalError;
 use crate::dense_lu::DenseLu;
 use crate::sparse_rows::SparseRows;
-use crate::system::Sets;
+use crate::system::DisjointSets;
 
-/// Parts with more unknowns are factorized as sparse matrices.
-const LARGEST_DENSE: usize = 256;
+/// Components with more unknowns are factorized as sparse matrices.
+const MAX_DENSE_UNKNOWNS: usize = 256;
 
-/// The factors of M.
+/// Factors of M.
 #[derive(Debug)]
 pub struct MassFactor {
     unknowns: usize,
     components: Vec<Component>,
 }
 
-/// A part of M that shares no entry with the others, and its factors.
+/// Connected component of M, and its factors.
 #[derive(Debug)]
 pub(super) struct Component {
     unknowns: Vec<u32>,
-    factors: Factors,
+    factors: ComponentFactors,
 }
 
+/// Factors of a component: a scalar, a dense or a sparse LU factorization.
 #[derive(Debug)]
-enum Factors {
-    Number(f64),
+enum ComponentFactors {
+    Scalar(f64),
     Dense(DenseLu),
     Sparse(Box<(SymbolicLu<usize>, NumericLu<usize, f64>)>),
 }
@@ -42,15 +44,15 @@ enum Factors {
 impl MassFactor {
     pub(super) fn new(mass: &SparseRows) -> Result<Self, GlobalError> {
         let unknowns = mass.rows();
-        let mut sets = Sets::new(unknowns);
+        let mut sets = DisjointSets::new(unknowns);
         for (row, column, _) in mass.entries().filter(|(_, _, value)| *value != 0.0) {
             sets.join(row, column);
         }
-        let (parts, count) = sets.numbered();
+        let (component_of, count) = sets.numbered();
         let mut members = vec![Vec::new(); count];
         let mut places = vec![0; unknowns];
-        for (unknown, part) in parts.iter().enumerate() {
-            let members = &mut members[*part as usize];
+        for (unknown, component) in component_of.iter().enumerate() {
+            let members = &mut members[*component as usize];
             places[unknown] = members.len();
             members.push(unknown as u32);
         }
@@ -58,7 +60,7 @@ impl MassFactor {
         let components: Vec<_> = components
             .map(|unknowns| Component::new(mass, unknowns, &places))
             .collect();
-        // In order: the first part that fails is reported, whichever thread came upon a failure first.
+        // The first failing component is reported, independent of the threads.
         let components = components.into_iter().collect::<Result<_, _>>()?;
         Ok(Self {
             unknowns,
@@ -73,17 +75,17 @@ impl MassFactor {
     /// M⁻¹ x.
     pub(super) fn solve(&self, x: &[f64]) -> Vec<f64> {
         let components = self.components.par_iter();
-        let parts: Vec<Vec<f64>> = components
+        let solutions: Vec<Vec<f64>> = components
             .map(|component| {
                 let unknowns = component.unknowns.iter();
-                let mut part: Vec<f64> = unknowns.map(|unknown| x[*unknown as usize]).collect();
-                component.solve_in_place(&mut part);
-                part
+                let mut vector: Vec<f64> = unknowns.map(|unknown| x[*unknown as usize]).collect();
+                component.solve_in_place(&mut vector);
+                vector
             })
             .collect();
         let mut solution = vec![0.0; self.unknowns];
-        for (component, part) in self.components.iter().zip(parts) {
-            for (unknown, value) in component.unknowns.iter().zip(part) {
+        for (component, values) in self.components.iter().zip(solutions) {
+            for (unknown, value) in component.unknowns.iter().zip(values) {
                 solution[*unknown as usize] = value;
             }
         }
@@ -92,7 +94,8 @@ impl MassFactor {
 }
 
 impl Component {
-    /// `places` has the place of every unknown of M in its part.
+    /// Extracts and factorizes a component. `places` has the index of every unknown of M in its
+    /// component.
     fn new(mass: &SparseRows, unknowns: Vec<u32>, places: &[usize]) -> Result<Self, GlobalError> {
         let row = unknowns.first().map_or(0, |unknown| *unknown as usize);
         let entries = unknowns.iter().enumerate().flat_map(|(place, unknown)| {
@@ -103,40 +106,41 @@ impl Component {
                 .map(move |(column, value)| Triplet::new(place, places[*column as usize], *value))
         });
         let factors = match unknowns.len() {
-            1 => Factors::Number(entries.map(|entry| entry.val).sum()),
-            2..=LARGEST_DENSE => {
+            1 => ComponentFactors::Scalar(entries.map(|entry| entry.val).sum()),
+            2..=MAX_DENSE_UNKNOWNS => {
                 dense(unknowns.len(), entries).ok_or(GlobalError::Memory { row })?
             }
             _ => sparse(unknowns.len(), entries.collect(), row)?,
         };
         let component = Self { unknowns, factors };
-        // A pivot of zero shows in any solve.
+        // A zero pivot makes any solution infinite or NaN.
         let mut probe = vec![1.0; component.unknowns.len()];
         component.solve_in_place(&mut probe);
-        match probe.iter().all(|x| x.is_finite()) {
-            true => Ok(component),
-            false => Err(GlobalError::Singular { row }),
+        if probe.iter().all(|x| x.is_finite()) {
+            Ok(component)
+        } else {
+            Err(GlobalError::Singular { row })
         }
     }
 
-    /// The rows of M that the part consists of, ascending.
+    /// Rows of M in the component, ascending.
     pub(super) fn unknowns(&self) -> &[u32] {
         &self.unknowns
     }
 
-    /// Replaces vectors, one after the other, by what the inverse of the part makes of them.
+    /// Replaces concatenated right-hand sides by the solutions.
     pub(super) fn solve_in_place(&self, vectors: &mut [f64]) {
         let size = self.unknowns.len();
         let count = vectors.len() / size;
         match &self.factors {
-            Factors::Number(mass) => vectors.iter_mut().for_each(|entry| *entry /= mass),
-            Factors::Dense(factors) => {
-                // Without memory there is no answer, as with a singular part.
+            ComponentFactors::Scalar(mass) => vectors.iter_mut().for_each(|entry| *entry /= mass),
+            ComponentFactors::Dense(factors) => {
+                // Without memory the solution is NaN, as for a singular matrix.
                 if factors.solve_in_place(vectors).is_none() {
                     vectors.fill(f64::NAN);
                 }
             }
-            Factors::Sparse(factors) => {
+            ComponentFactors::Sparse(factors) => {
                 let (symbolic, numeric) = &**factors;
                 let scratch = symbolic.solve_in_place_scratch::<f64>(count, Par::Seq);
                 LuRef::new_unchecked(symbolic, numeric).solve_in_place_with_conj(
@@ -150,17 +154,18 @@ impl Component {
     }
 }
 
+/// Entry of M: row, column and value.
 type Entry = Triplet<usize, usize, f64>;
 
-fn dense(size: usize, entries: impl Iterator<Item = Entry>) -> Option<Factors> {
+fn dense(size: usize, entries: impl Iterator<Item = Entry>) -> Option<ComponentFactors> {
     let mut matrix = vec![0.0; size * size];
     for entry in entries {
         matrix[entry.col * size + entry.row] = entry.val;
     }
-    DenseLu::new(size, matrix).map(Factors::Dense)
+    DenseLu::new(size, matrix).map(ComponentFactors::Dense)
 }
 
-fn sparse(size: usize, entries: Vec<Entry>, row: usize) -> Result<Factors, GlobalError> {
+fn sparse(size: usize, entries: Vec<Entry>, row: usize) -> Result<ComponentFactors, GlobalError> {
     use faer::sparse::linalg::LuError;
     let memory = |_| GlobalError::Memory { row };
     let matrix = SparseColMat::try_new_from_triplets(size, size, &entries)
@@ -182,5 +187,5 @@ fn sparse(size: usize, entries: Vec<Entry>, row: usize) -> Result<Factors, Globa
             LuError::Generic(_) => GlobalError::Memory { row },
             LuError::SymbolicSingular { .. } => GlobalError::Singular { row },
         })?;
-    Ok(Factors::Sparse(Box::new((symbolic, numeric))))
+    Ok(ComponentFactors::Sparse(Box::new((symbolic, numeric))))
 }

@@ -1,9 +1,10 @@
-//! From node weights and world axes to general matrices and local axes.
+//! Conversion of nodal problems to general matrices and local axes.
 //!
-//! M = A, H = Bᵀ, in the axes of each contact. What is held leaves: its rows and columns are dropped, and its velocity goes
-//! into w. Cohesion ξ goes into f, so that r̂ = r + hξn obeys the plain law. Compliance κ becomes one more unknown
-//! per contact, with the mass h²/κ, which the normal impulse moves by (κ/h²) r_N. So the problem is that of Daviet 2020 with
-//! the law that every solver knows.
+//! M = A, and H = Bᵀ in the axes of each contact. Held unknowns are removed; their velocities are
+//! added to w. Cohesion ξ is added to f, so that r̂ = r + hξn satisfies the law without cohesion.
+//! Compliance κ becomes an additional unknown of the contact with the mass h²/κ, which the normal
+//! impulse moves by (κ/h²) r_N. The result is the problem of Daviet 2020 without cohesion and
+//! compliance, which all solvers accept.
 
 use glam::DVec3;
 
@@ -13,10 +14,10 @@ use crate::problem::NodalProblem;
 use crate::sparse_rows::SparseRows;
 
 impl GlobalProblem {
-    /// The same problem with general matrices. Its unknowns are the free ones of the nodal problem, in their order, and
-    /// then one per contact with compliance.
+    /// Equivalent problem with general matrices. Its unknowns are the free ones of the nodal
+    /// problem, in their order, and one for each contact with compliance.
     pub fn from_nodal(problem: &NodalProblem) -> Self {
-        let (places, free) = places(problem.system.cut(), problem.system.dofs());
+        let (places, free) = places(problem.system.held(), problem.system.dofs());
         let mut mass: Vec<_> = kept(&problem.system.entries(), &places).collect();
         let mut contacts = Vec::new();
         let mut force: Vec<f64> = free.iter().map(|dof| problem.force[*dof]).collect();
@@ -41,10 +42,10 @@ impl GlobalProblem {
                 contacts.push((row, 3 * index as u32, 1.0));
                 force.push(0.0);
             }
-            let held = problem.step * contact.cohesion;
+            let cohesion = problem.step * contact.cohesion;
             for (row, column, value) in &contacts[first..] {
                 if column % 3 == 0 {
-                    force[*row as usize] -= held * value;
+                    force[*row as usize] -= cohesion * value;
                 }
             }
             kinematic.push(w);
@@ -64,10 +65,10 @@ impl GlobalProblem {
     }
 }
 
-/// The place of every degree of freedom among the free ones, and which those are.
-fn places(is_cut: &[bool], dofs: usize) -> (Vec<Option<u32>>, Vec<usize>) {
+/// Index of every degree of freedom among the free ones, and the list of free ones.
+fn places(is_held: &[bool], dofs: usize) -> (Vec<Option<u32>>, Vec<usize>) {
     let mut free = Vec::new();
-    let places = (0..dofs).map(|dof| match is_cut.get(dof) {
+    let places = (0..dofs).map(|dof| match is_held.get(dof) {
         Some(true) => None,
         _ => {
             free.push(dof);
@@ -77,7 +78,7 @@ fn places(is_cut: &[bool], dofs: usize) -> (Vec<Option<u32>>, Vec<usize>) {
     (places.collect(), free)
 }
 
-/// The entries between free unknowns.
+/// Entries between free unknowns.
 fn kept<'a>(
     entries: &'a [(u32, u32, f64)],
     places: &'a [Option<u32>],
@@ -87,7 +88,7 @@ fn kept<'a>(
     })
 }
 
-/// Adds what an unknown does to the three velocities of a contact.
+/// Adds the row of an unknown to the three columns of a contact in H.
 fn push_row(row: u32, contact: usize, reach: DVec3, entries: &mut Vec<(u32, u32, f64)>) {
     for (axis, value) in reach.to_array().into_iter().enumerate() {
         if value != 0.0 {

@@ -1,27 +1,28 @@
-//! Condensed problems against dense algebra, and nodal problems against their general form.
+//! Condensed problems compared with dense algebra, and nodal problems with their general form.
 
 use faer::Mat;
 use faer::prelude::Solve;
 use proptest::prelude::*;
 
 use super::*;
-use crate::delassus::nodal::{Inverses, to_solution};
+use crate::delassus::nodal::to_solution;
+use crate::delassus::tests::inverse_blocks;
 use crate::file::problem::tests::captured;
-use crate::numbers::Numbers;
+use crate::random::Random;
 use crate::system::SystemFactor;
 
-/// Bodies of some sizes, unsymmetric, with contacts that each reach five unknowns anywhere.
+/// Unsymmetric bodies of given sizes. Every column of H has five entries at random unknowns.
 fn random(sizes: &[usize], contacts: usize, seed: u64) -> GlobalProblem {
-    let mut numbers = Numbers(seed);
+    let mut random = Random::new(seed);
     let unknowns: usize = sizes.iter().sum();
     let mut mass = Vec::new();
     let mut first = 0;
     for size in sizes {
         for row in first..first + size {
-            // Up to four neighbours of less than 1 each.
-            mass.push((row as u32, row as u32, 5.0 + numbers.signed()));
+            // Diagonal dominance: up to four other entries, each less than 1.
+            mass.push((row as u32, row as u32, 5.0 + random.signed()));
             for column in row.saturating_sub(2).max(first)..(row + 3).min(first + size) {
-                mass.push((row as u32, column as u32, numbers.signed()));
+                mass.push((row as u32, column as u32, random.signed()));
             }
         }
         first += size;
@@ -29,13 +30,13 @@ fn random(sizes: &[usize], contacts: usize, seed: u64) -> GlobalProblem {
     let mut reach = Vec::new();
     for column in 0..3 * contacts {
         for _ in 0..5 {
-            let row = ((numbers.signed() + 1.0) * 0.5 * unknowns as f64) as usize % unknowns;
-            reach.push((row as u32, column as u32, numbers.signed()));
+            let row = ((random.signed() + 1.0) * 0.5 * unknowns as f64) as usize % unknowns;
+            reach.push((row as u32, column as u32, random.signed()));
         }
     }
-    let force = (0..unknowns).map(|_| numbers.signed()).collect();
+    let force = (0..unknowns).map(|_| random.signed()).collect();
     let kinematic =
-        (0..contacts).map(|_| DVec3::new(numbers.signed(), numbers.signed(), numbers.signed()));
+        (0..contacts).map(|_| DVec3::new(random.signed(), random.signed(), random.signed()));
     let kinematic = kinematic.collect();
     GlobalProblem::new(
         SparseRows::new([unknowns; 2], mass),
@@ -58,7 +59,7 @@ fn dense(matrix: &SparseRows) -> Mat<f64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(30))]
     #[test]
-    fn condensing_is_dense_algebra(
+    fn condensation_agrees_with_dense_algebra(
         sizes in prop::collection::vec(1usize..20, 1..8),
         contacts in 0usize..40,
         seed: u64,
@@ -90,43 +91,41 @@ proptest! {
 }
 
 #[test]
-fn velocities_obey_the_equations_in_bodies_small_and_large() {
-    // 700 unknowns are factorized as a sparse matrix, 5 as a dense one; 50 contacts take two batches.
+fn velocities_satisfy_the_equations_of_small_and_large_bodies() {
+    // 700 unknowns are factorized as a sparse matrix, 5 as a dense one. 50 contacts are two
+    // batches.
     let problem = random(&[700, 5], 50, 3);
     let factor = problem.factorize().unwrap();
     let condensed = problem.condense(&factor).unwrap();
     let impulses: Vec<DVec3> = (0..50).map(|c| DVec3::new(c as f64, 1.0, -0.5)).collect();
     let velocities = problem.velocities(&factor, &impulses);
     let relative = problem.relative_velocities(&velocities);
-    // Both ways to u agree up to rounding of numbers up to 50 in sums of a few terms.
+    // Both formulas for u agree up to rounding in sums of a few terms of size 50.
     for (one, other) in condensed.velocities(&impulses).iter().zip(&relative) {
         assert!((*one - *other).length() < 1e-11, "{one} {other}");
     }
     let error = problem.natural_map_error(&condensed, &velocities, &impulses);
-    let of_law = condensed.natural_map_error(&impulses);
-    assert!(
-        (error - of_law).abs() < 1e-13,
-        "the equations hold: {error} {of_law}"
-    );
+    let law_error = condensed.natural_map_error(&impulses);
+    assert!((error - law_error).abs() < 1e-13, "{error} {law_error}");
 }
 
 #[test]
-fn an_error_of_the_motion_counts() {
+fn the_error_includes_the_residual_of_the_equations_of_motion() {
     let problem = random(&[6], 1, 5);
     let factor = problem.factorize().unwrap();
     let condensed = problem.condense(&factor).unwrap();
     let impulses = [DVec3::ZERO];
     let mut velocities = problem.velocities(&factor, &impulses);
     velocities.iter_mut().for_each(|v| *v *= 1.5);
-    // M v − f is f/2 now, and M v = 1.5 f is the largest: a third.
+    // M v − f = f/2, divided by the largest term M v = 1.5 f, is a third.
     let relative = problem.relative_velocities(&velocities);
-    let of_law = condensed.natural_map_error_of(&impulses, &relative);
+    let law_error = condensed.natural_map_error_with(&impulses, &relative);
     let error = problem.natural_map_error(&condensed, &velocities, &impulses);
-    assert!((error - of_law - 1.0 / 3.0).abs() < 1e-12, "{error}");
+    assert!((error - law_error - 1.0 / 3.0).abs() < 1e-12, "{error}");
 }
 
 #[test]
-fn threads_change_no_bits() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let problem = random(&[300, 40, 3, 1, 1, 1, 9], 80, 11);
     let condensed = [1, 3].map(|threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -137,7 +136,7 @@ fn threads_change_no_bits() {
 }
 
 #[test]
-fn a_mass_of_zero_is_named() {
+fn a_zero_mass_is_reported_as_singular() {
     for size in [4, 600] {
         let mut problem = random(&[3, size, 2], 2, 1);
         let entries = problem.mass.entries();
@@ -154,7 +153,7 @@ fn a_mass_of_zero_is_named() {
 }
 
 #[test]
-fn a_problem_without_contacts_or_unknowns_is_one() {
+fn problems_without_contacts_or_unknowns_are_valid() {
     for problem in [random(&[3], 0, 1), GlobalProblem::default()] {
         let factor = problem.factorize().unwrap();
         let condensed = problem.condense(&factor).unwrap();
@@ -183,12 +182,12 @@ fn sizes_and_values_are_checked() {
 }
 
 #[test]
-fn a_nodal_problem_and_its_general_form_are_the_same() {
+fn a_nodal_problem_and_its_general_form_have_the_same_solutions() {
     let problem = captured().problem;
-    let mut nodal_factor = SystemFactor::of(&problem.system).unwrap();
+    let mut nodal_factor = SystemFactor::for_system(&problem.system).unwrap();
     nodal_factor.factorize(&problem.system).unwrap();
     let global = GlobalProblem::from_nodal(&problem);
-    // Four unknowns are held, two contacts yield.
+    // Four unknowns are held, and two contacts have compliance.
     assert_eq!(global.force.len(), problem.system.dofs() - 4 + 2);
     let local = [
         DVec3::new(0.3, 0.05, -0.02),
@@ -200,8 +199,8 @@ fn a_nodal_problem_and_its_general_form_are_the_same() {
     let (velocities, world) = (solution.velocities, solution.impulses);
     let factor = global.factorize().unwrap();
     let general = global.velocities(&factor, &local);
-    let is_cut = problem.system.cut();
-    let free = (0..velocities.len()).filter(|dof| !is_cut[*dof]);
+    let is_held = problem.system.held();
+    let free = (0..velocities.len()).filter(|dof| !is_held[*dof]);
     for (place, dof) in free.enumerate() {
         let difference = (general[place] - velocities[dof]).abs();
         assert!(difference < 1e-12, "unknown {dof}: {difference}");
@@ -209,17 +208,17 @@ fn a_nodal_problem_and_its_general_form_are_the_same() {
     let relative = global.relative_velocities(&general);
     for contact in 0..4 {
         let u = problem.relative_velocity(contact, &velocities);
-        let (of_law, r) = problem.law_pair(contact, u, world[contact]);
+        let (law_velocity, r) = problem.law_pair(contact, u, world[contact]);
         let normal = problem.contacts[contact].normal;
-        // Components along the normal, and lengths, are the same in any axes.
-        assert!((relative[contact].x - of_law.dot(normal)).abs() < 1e-11);
-        assert!((relative[contact].length() - of_law.length()).abs() < 1e-11);
+        // Normal components and lengths do not depend on the axes.
+        assert!((relative[contact].x - law_velocity.dot(normal)).abs() < 1e-11);
+        assert!((relative[contact].length() - law_velocity.length()).abs() < 1e-11);
         assert!((r.dot(normal) - local[contact].x).abs() < 1e-15);
     }
-    let (inverses, _) = Inverses::new(&problem, &nodal_factor).unwrap();
-    let posed = inverses.pose(&problem, &nodal_factor);
+    let (inverses, _) = inverse_blocks(&problem, &nodal_factor);
+    let nodal_condensed = inverses.condense(&problem, &nodal_factor);
     let condensed = global.condense(&factor).unwrap();
-    for (one, other) in posed
+    for (one, other) in nodal_condensed
         .velocities(&local)
         .iter()
         .zip(condensed.velocities(&local))

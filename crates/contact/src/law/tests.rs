@@ -16,7 +16,8 @@ fn friction() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), Just(1.0), Just(f64::INFINITY), 1e-3..10.0]
 }
 
-/// Whether all eigenvalues of a symmetric matrix are above -1e-14: the signs of its characteristic polynomial.
+/// Whether all eigenvalues of a symmetric matrix are not negative to rounding, by the signs of the
+/// coefficients of its characteristic polynomial.
 fn is_semidefinite(m: &DMat3) -> bool {
     let squared = *m * *m;
     let trace = m.diagonal().element_sum();
@@ -28,7 +29,7 @@ fn is_semidefinite(m: &DMat3) -> bool {
 
 proptest! {
     #[test]
-    fn the_projection_is_in_the_cone_and_stays_where_it_is(mu in friction(), x in vector(2.0)) {
+    fn the_projection_is_in_the_cone_and_idempotent(mu in friction(), x in vector(2.0)) {
         let p = project(mu, x);
         if mu.is_finite() {
             prop_assert!(tangential_length(p) <= mu * p.x + 1e-15);
@@ -38,7 +39,9 @@ proptest! {
     }
 
     #[test]
-    fn no_sampled_point_of_the_cone_is_nearer_than_the_projection(mu in 0.0..5.0, x in vector(2.0)) {
+    fn no_sampled_point_of_the_cone_is_nearer_than_the_projection(
+        mu in 0.0..5.0, x in vector(2.0),
+    ) {
         let distance = (x - project(mu, x)).length();
         for i in 0..64 {
             let (sine, cosine) = (TAU * f64::from(i) / 64.0).sin_cos();
@@ -52,33 +55,44 @@ proptest! {
     }
 
     #[test]
-    fn the_projection_brings_no_two_points_further_apart(mu in friction(), x in vector(2.0), y in vector(2.0)) {
+    fn the_projection_does_not_increase_distances(
+        mu in friction(), x in vector(2.0), y in vector(2.0),
+    ) {
         let (before, after) = ((x - y).length(), (project(mu, x) - project(mu, y)).length());
         prop_assert!(after <= before + 1e-15);
     }
 
-    /// Moreau: what the projection takes off is square to it and lies in the polar cone, -K_{1/mu}.
+    /// Moreau's decomposition: x − P(x) is orthogonal to P(x) and lies in the polar cone,
+    /// -K_{1/mu}.
     #[test]
-    fn a_point_is_the_sum_of_its_projections_on_the_cone_and_on_the_polar_cone(mu in friction(), x in vector(2.0)) {
+    fn a_point_is_the_sum_of_its_projections_on_the_cone_and_on_the_polar_cone(
+        mu in friction(), x in vector(2.0),
+    ) {
         let p = project(mu, x);
         let rest = x - p;
         prop_assert!(p.dot(rest).abs() <= 1e-14);
         prop_assert!((project(mu.recip(), -rest) + rest).length() <= 1e-14);
     }
 
-    /// Second differences of the projection are bounded by 1/‖x_T‖ away from its kinks: an error below (1e-5)²/0.1.
+    /// Away from the kinks the second derivative is bounded by 1/‖x_T‖: the error of the
+    /// differences is below (1e-5)²/0.1.
     #[test]
-    fn the_derivative_agrees_with_differences(mu in 0.05..5.0f64, x in vector(2.0), direction in unit()) {
+    fn the_derivative_agrees_with_central_differences(
+        mu in 0.05..5.0f64, x in vector(2.0), direction in unit(),
+    ) {
         let tangential = tangential_length(x);
         prop_assume!(tangential > 0.1);
         prop_assume!((tangential - mu * x.x).abs() > 1e-3 && (mu * tangential + x.x).abs() > 1e-3);
         let step = 1e-5;
-        let difference = (project(mu, x + step * direction) - project(mu, x - step * direction)) / (2.0 * step);
+        let (ahead, behind) = (x + step * direction, x - step * direction);
+        let difference = (project(mu, ahead) - project(mu, behind)) / (2.0 * step);
         prop_assert!((project_derivative(mu, x) * direction - difference).length() <= 1e-8);
     }
 
     #[test]
-    fn the_derivative_is_symmetric_with_eigenvalues_in_the_unit_interval(mu in friction(), x in vector(2.0)) {
+    fn the_derivative_is_symmetric_with_eigenvalues_in_the_unit_interval(
+        mu in friction(), x in vector(2.0),
+    ) {
         let derivative = project_derivative(mu, x);
         prop_assert!(derivative.abs_diff_eq(derivative.transpose(), 0.0));
         prop_assert!(is_semidefinite(&derivative));
@@ -86,13 +100,18 @@ proptest! {
     }
 
     #[test]
-    fn world_axes_give_what_local_axes_give(mu in 0.0..5.0, normal in unit(), u in vector(1.0), r in vector(1.0)) {
+    fn functions_in_world_axes_agree_with_those_in_local_axes(
+        mu in 0.0..5.0, normal in unit(), u in vector(1.0), r in vector(1.0),
+    ) {
         let axes = basis(normal);
         let (world_u, world_r) = (axes * u, axes * r);
-        let close = |world: DVec3, local: DVec3| (world - axes * local).length() <= 1e-14 * (1.0 + mu);
+        let close = |world: DVec3, local: DVec3| {
+            (world - axes * local).length() <= 1e-14 * (1.0 + mu)
+        };
         prop_assert!(close(project_about(normal, mu, world_r), project(mu, r)));
         prop_assert!(close(associated_about(normal, mu, world_u), associated(mu, u)));
-        prop_assert!(close(natural_map_about(normal, mu, world_u, world_r, 0.7), natural_map(mu, u, r, 0.7)));
+        let world = natural_map_about(normal, mu, world_u, world_r, 0.7);
+        prop_assert!(close(world, natural_map(mu, u, r, 0.7)));
     }
 
     #[test]
@@ -103,10 +122,12 @@ proptest! {
         prop_assert_eq!(axes.x_axis, normal);
     }
 
-    /// Pairs that obey the law by construction, and the same with one of its conditions broken by 0.1 or more.
+    /// Pairs that obey the law by construction, and pairs that violate one of its conditions by 0.1
+    /// or more.
     #[test]
-    fn the_natural_map_vanishes_where_the_law_holds_and_only_there(
-        mu in 0.1..3.0, pressure in 0.1..1.0, angle in 0.0..TAU, slip in 0.1..1.0f64, rho in 0.1..10.0,
+    fn the_natural_map_is_zero_exactly_where_the_law_holds(
+        mu in 0.1..3.0, pressure in 0.1..1.0, angle in 0.0..TAU, slip in 0.1..1.0f64,
+        rho in 0.1..10.0,
     ) {
         let along = DVec3::new(0.0, angle.cos(), angle.sin());
         let across = DVec3::new(0.0, -angle.sin(), angle.cos());
@@ -116,19 +137,20 @@ proptest! {
         prop_assert!(zero(slip * (DVec3::X + along), DVec3::ZERO));
         prop_assert!(zero(DVec3::ZERO, stuck));
         prop_assert!(zero(slip * along, sliding));
-        let broken = |u, r| natural_map(mu, u, r, rho).length() >= 1e-4;
-        prop_assert!(broken(-slip * DVec3::X, DVec3::ZERO));
-        prop_assert!(broken(slip * DVec3::X, stuck));
-        prop_assert!(broken(slip * along, stuck));
-        prop_assert!(broken(-slip * along, sliding));
-        prop_assert!(broken(slip * across, sliding));
-        prop_assert!(broken(DVec3::ZERO, pressure * (DVec3::X - 1.5 * mu * along)));
+        let violated = |u, r| natural_map(mu, u, r, rho).length() >= 1e-4;
+        prop_assert!(violated(-slip * DVec3::X, DVec3::ZERO));
+        prop_assert!(violated(slip * DVec3::X, stuck));
+        prop_assert!(violated(slip * along, stuck));
+        prop_assert!(violated(-slip * along, sliding));
+        prop_assert!(violated(slip * across, sliding));
+        prop_assert!(violated(DVec3::ZERO, pressure * (DVec3::X - 1.5 * mu * along)));
     }
 
-    /// û_N = u_N + c r_N is part of u here, as the compliance is part of the operator.
+    /// u includes c r_N here, as the operator includes the compliance.
     #[test]
-    fn the_isotropic_answer_obeys_the_law(
-        normal in unit(), mu in 0.0..3.0, scale in 0.1..10.0, compliance in prop_oneof![Just(0.0), 0.0..10.0], free in vector(1.0),
+    fn the_isotropic_solution_obeys_the_law(
+        normal in unit(), mu in 0.0..3.0, scale in 0.1..10.0,
+        compliance in prop_oneof![Just(0.0), 0.0..10.0], free in vector(1.0),
     ) {
         let r = solve_isotropic(normal, mu, scale, compliance, free);
         let u = scale * r + free + compliance * r.dot(normal) * normal;
@@ -138,8 +160,9 @@ proptest! {
     }
 
     #[test]
-    fn the_isotropic_and_the_general_answer_agree(
-        normal in unit(), mu in 0.0..3.0, scale in 0.1..10.0, compliance in 0.0..10.0, free in vector(1.0), guess in vector(1.0),
+    fn the_isotropic_and_the_general_solution_agree(
+        normal in unit(), mu in 0.0..3.0, scale in 0.1..10.0, compliance in 0.0..10.0,
+        free in vector(1.0), guess in vector(1.0),
     ) {
         let axes = basis(normal);
         let w = DMat3::from_diagonal(DVec3::new(scale + compliance, scale, scale));
@@ -150,7 +173,7 @@ proptest! {
 }
 
 #[test]
-fn the_basis_is_finite_for_the_normals_that_trouble_other_constructions() {
+fn the_basis_is_orthonormal_for_normals_near_the_axes() {
     let tiny = f64::MIN_POSITIVE;
     for normal in [
         DVec3::X,
@@ -172,7 +195,7 @@ fn the_basis_is_finite_for_the_normals_that_trouble_other_constructions() {
 }
 
 #[test]
-fn an_isotropic_contact_takes_off_sticks_and_slides() {
+fn an_isotropic_contact_opens_sticks_and_slips() {
     let solve = |free| solve_isotropic(DVec3::Y, 0.5, 2.0, 0.0, free);
     assert_eq!(solve(DVec3::new(3.0, 0.1, 0.0)), DVec3::ZERO);
     // r_N = 4/2, and 1.5/2 is less than mu r_N = 1.
@@ -180,18 +203,19 @@ fn an_isotropic_contact_takes_off_sticks_and_slides() {
         solve(DVec3::new(1.5, -4.0, 0.0)),
         DVec3::new(-0.75, 2.0, 0.0)
     );
-    // 3/2 is more.
+    // 3/2 exceeds mu r_N.
     assert_eq!(
         solve(DVec3::new(3.0, -4.0, 0.0)),
         DVec3::new(-1.0, 2.0, 0.0)
     );
-    // The compliance takes half of the pressure and leaves the operator of friction: mu r_N = 0.5 < 1.5/2.
+    // The compliance halves the normal impulse and does not change the operator of friction:
+    // mu r_N = 0.5 < 1.5/2.
     let soft = solve_isotropic(DVec3::Y, 0.5, 2.0, 2.0, DVec3::new(1.5, -4.0, 0.0));
     assert_eq!(soft, DVec3::new(-0.5, 1.0, 0.0));
 }
 
 #[test]
-fn numbers_that_are_not_finite_give_no_panic() {
+fn non_finite_input_does_not_panic() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         for x in [
             DVec3::splat(bad),

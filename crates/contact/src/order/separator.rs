@@ -1,37 +1,43 @@
-//! Thins a vertex separator by local moves.
+//! Reduction of a vertex separator by local moves (Fiduccia and Mattheyses 1982).
 //!
-//! A node of the separator may move to a side if its neighbours on the other side enter the
-//! separator in its place. Moves are made greedily, also when they lose for a while, and the best
-//! state on the way is kept.
+//! A node of the separator moves to one side, and its neighbours on the other side enter the
+//! separator. Moves are greedy and may increase the separator temporarily; the best state of a pass
+//! is kept.
 
 use std::collections::BinaryHeap;
 
-use super::Graph;
+use super::graph::Graph;
 
-/// Where a node is with respect to a separator.
+/// Position of a node relative to a separator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Not in the part that is being cut.
+    /// Not in the part that is being divided.
     Outside,
     Left,
     Right,
     Separator,
 }
 
-/// How many moves without a better state end a pass.
-const PATIENCE: usize = 60;
-const PASSES: usize = 8;
+/// Moves without an improvement before a pass ends.
+const MAX_FAILED_MOVES: usize = 60;
 
-struct Moves<'a> {
+/// Limit on the number of passes.
+const MAX_PASSES: usize = 8;
+
+/// State of a refinement.
+struct Refinement<'a> {
     graph: &'a Graph,
     side: &'a mut [Side],
     /// Nodes on the left, on the right and in the separator.
     count: [usize; 3],
-    /// No side may become larger than this.
+    /// Largest permitted number of nodes on a side.
     limit: usize,
-    /// What to do to go back to the start of the pass.
+    /// Nodes moved in this pass, with their previous sides.
     undo: Vec<(u32, Side)>,
 }
+
+/// Possible move of a node: gain, node, and whether it moves to the left.
+type Move = (i64, u32, bool);
 
 fn index(side: Side) -> usize {
     match side {
@@ -49,7 +55,8 @@ fn other(side: Side) -> Side {
     }
 }
 
-impl Moves<'_> {
+impl Refinement<'_> {
+    /// Moves a node to a side.
     fn put(&mut self, node: u32, to: Side) {
         let from = std::mem::replace(&mut self.side[node as usize], to);
         self.count[index(from)] -= 1;
@@ -57,34 +64,31 @@ impl Moves<'_> {
         self.undo.push((node, from));
     }
 
-    /// By how much the separator shrinks if the node moves to a side.
+    /// Reduction of the separator if a node moves to a side.
     fn gain(&self, node: u32, to: Side) -> i64 {
         let far = other(to);
-        let pulled = self.graph.of(node).iter();
+        let pulled = self.graph.neighbours(node).iter();
         1 - pulled.filter(|&&i| self.side[i as usize] == far).count() as i64
     }
 
-    /// Smaller is better: the separator, then the imbalance.
+    /// Objective to minimize: the size of the separator, then the imbalance.
     fn score(&self) -> (usize, usize) {
         (self.count[2], self.count[0].abs_diff(self.count[1]))
     }
 
+    /// Moves nodes until no move is left or improvements fail, and keeps the best state. Returns
+    /// whether the separator has improved.
     fn pass(&mut self, nodes: &[u32], locked: &mut [bool]) -> bool {
         self.undo.clear();
         let mut heap = BinaryHeap::new();
-        let offer = |moves: &Self, heap: &mut BinaryHeap<_>, node: u32| {
-            for to in [Side::Left, Side::Right] {
-                heap.push((moves.gain(node, to), node, to == Side::Left));
-            }
-        };
         for &node in nodes {
             locked[node as usize] = false;
             if self.side[node as usize] == Side::Separator {
-                offer(self, &mut heap, node);
+                self.push_moves(node, &mut heap);
             }
         }
         let start = self.score();
-        let (mut best, mut keep, mut since) = (start, 0, 0);
+        let (mut best, mut keep, mut failed) = (start, 0, 0);
         while let Some((gain, node, left)) = heap.pop() {
             let to = if left { Side::Left } else { Side::Right };
             if locked[node as usize] || self.side[node as usize] != Side::Separator {
@@ -92,7 +96,7 @@ impl Moves<'_> {
             }
             let current = self.gain(node, to);
             if current != gain {
-                // Its neighbours moved since it was offered. Lower gains wait; higher were pushed.
+                // Its neighbours have moved. A lower gain is pushed again; a higher one already is.
                 if current < gain {
                     heap.push((current, node, left));
                 }
@@ -102,29 +106,48 @@ impl Moves<'_> {
                 continue;
             }
             locked[node as usize] = true;
-            self.put(node, to);
-            for k in self.graph.starts[node as usize]..self.graph.starts[node as usize + 1] {
-                let pulled = self.graph.neighbours[k];
-                if self.side[pulled as usize] == other(to) {
-                    self.put(pulled, Side::Separator);
-                    offer(self, &mut heap, pulled);
-                    // Those beside it lost a neighbour on that side: they may move more cheaply.
-                    for &near in self.graph.of(pulled) {
-                        if self.side[near as usize] == Side::Separator && !locked[near as usize] {
-                            heap.push((self.gain(near, to), near, left));
-                        }
-                    }
-                }
-            }
+            self.make_move(node, to, locked, &mut heap);
             if self.score() < best {
-                (best, keep, since) = (self.score(), self.undo.len(), 0);
+                (best, keep, failed) = (self.score(), self.undo.len(), 0);
             } else {
-                since += 1;
-                if since > PATIENCE {
+                failed += 1;
+                if failed > MAX_FAILED_MOVES {
                     break;
                 }
             }
         }
+        self.revert_to(keep);
+        best < start
+    }
+
+    /// Pushes the moves of a node to both sides.
+    fn push_moves(&self, node: u32, heap: &mut BinaryHeap<Move>) {
+        for to in [Side::Left, Side::Right] {
+            heap.push((self.gain(node, to), node, to == Side::Left));
+        }
+    }
+
+    /// Moves a node of the separator to a side, and its neighbours on the other side to the
+    /// separator.
+    fn make_move(&mut self, node: u32, to: Side, locked: &[bool], heap: &mut BinaryHeap<Move>) {
+        self.put(node, to);
+        let graph = self.graph;
+        for &pulled in graph.neighbours(node) {
+            if self.side[pulled as usize] == other(to) {
+                self.put(pulled, Side::Separator);
+                self.push_moves(pulled, heap);
+                // Its neighbours in the separator have a higher gain now.
+                for &near in graph.neighbours(pulled) {
+                    if self.side[near as usize] == Side::Separator && !locked[near as usize] {
+                        heap.push((self.gain(near, to), near, to == Side::Left));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reverts all moves of the pass after the first `keep`.
+    fn revert_to(&mut self, keep: usize) {
         while self.undo.len() > keep {
             if let Some((node, from)) = self.undo.pop() {
                 let to = std::mem::replace(&mut self.side[node as usize], from);
@@ -132,11 +155,10 @@ impl Moves<'_> {
                 self.count[index(from)] += 1;
             }
         }
-        best < start
     }
 }
 
-/// Thins the separator of a part, in place. Returns its size.
+/// Reduces the separator of a part in place. Returns its size.
 pub(super) fn refine(
     graph: &Graph,
     nodes: &[u32],
@@ -149,17 +171,17 @@ pub(super) fn refine(
     }
     let limit = nodes.len() * 11 / 20;
     let undo = Vec::new();
-    let mut moves = Moves {
+    let mut refinement = Refinement {
         graph,
         side,
         count,
         limit,
         undo,
     };
-    for _ in 0..PASSES {
-        if !moves.pass(nodes, locked) {
+    for _ in 0..MAX_PASSES {
+        if !refinement.pass(nodes, locked) {
             break;
         }
     }
-    moves.count[2]
+    refinement.count[2]
 }

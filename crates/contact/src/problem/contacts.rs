@@ -1,30 +1,32 @@
-//! Contacts and their stencils, in two flat lists.
+//! Contacts and their stencils, in flat lists.
 
 use std::ops::Index;
 
 use glam::DVec3;
 
-/// Where two things touch, or may.
+/// A contact point between two bodies, closed or possibly closing in the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Contact {
-    /// The same for the same features from step to step; no two contacts share it.
+    /// Unique id, the same for the same features from step to step.
     pub id: u64,
     /// Unit normal, from the second body to the first.
     pub normal: DVec3,
-    /// k: the relative velocity that is there without any v (m/s), such as gap/h along the normal.
+    /// k (m/s): the part of the relative velocity that does not depend on v, such as gap/h along
+    /// the normal.
     pub kinematic: DVec3,
     /// μ.
     pub friction: f64,
-    /// ξ (N): how hard the two can be pulled before they come apart.
+    /// ξ (N): the pull at which the contact opens.
     pub cohesion: f64,
     /// κ (m/N), along the normal.
     pub compliance: f64,
 }
 
-/// Contacts with the nodes that take part in each.
+/// Contacts with their stencils.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contacts {
     contacts: Vec<Contact>,
+    /// End of the stencil of each contact in `stencils`.
     ends: Vec<usize>,
     stencils: Vec<(u32, f64)>,
 }
@@ -35,7 +37,8 @@ impl Contacts {
         Self::default()
     }
 
-    /// Adds a contact with its nodes and weights b: positive on the first body, negative on the second. Each node once.
+    /// Appends a contact with its nodes and weights b: positive on the first body, negative on the
+    /// second. Each node occurs once.
     pub fn push(&mut self, contact: Contact, stencil: impl IntoIterator<Item = (u32, f64)>) {
         self.contacts.push(contact);
         self.stencils.extend(stencil);
@@ -47,45 +50,46 @@ impl Contacts {
         self.contacts.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no contacts.
     pub fn is_empty(&self) -> bool {
         self.contacts.is_empty()
     }
 
     /// The nodes and weights of a contact.
     pub fn stencil(&self, contact: usize) -> &[(u32, f64)] {
-        let start = match contact {
-            0 => 0,
-            _ => self.ends[contact - 1],
+        let start = if contact == 0 {
+            0
+        } else {
+            self.ends[contact - 1]
         };
         &self.stencils[start..self.ends[contact]]
     }
 
-    /// Number of nodes in all stencils.
+    /// Number of entries of all stencils.
     pub fn stencil_nodes(&self) -> usize {
         self.stencils.len()
     }
 
-    /// All contacts, without their nodes.
+    /// All contacts, without their stencils.
     pub fn iter(&self) -> std::slice::Iter<'_, Contact> {
         self.contacts.iter()
     }
 
-    /// All contacts, to change them; their nodes stay.
+    /// All contacts, mutable, without their stencils.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Contact> {
         self.contacts.iter_mut()
     }
 
-    /// The nodes that take part in a contact, each once, ascending.
-    pub fn touched(&self) -> Vec<u32> {
+    /// The nodes of all stencils, each once, ascending.
+    pub fn nodes(&self) -> Vec<u32> {
         let nodes = self.stencils.iter().map(|(node, _)| *node as usize + 1);
-        let mut is_touched = vec![false; nodes.max().unwrap_or(0)];
+        let mut is_used = vec![false; nodes.max().unwrap_or(0)];
         for (node, _) in &self.stencils {
-            is_touched[*node as usize] = true;
+            is_used[*node as usize] = true;
         }
-        let nodes = is_touched.into_iter().enumerate();
-        let touched = nodes.filter(|(_, is_touched)| *is_touched);
-        touched.map(|(node, _)| node as u32).collect()
+        let nodes = is_used.into_iter().enumerate();
+        let used = nodes.filter(|(_, is_used)| *is_used);
+        used.map(|(node, _)| node as u32).collect()
     }
 }
 

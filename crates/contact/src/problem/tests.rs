@@ -1,32 +1,32 @@
-//! The yardstick must see every way to be wrong.
+//! The errors detect every kind of wrong solution.
 
 use glam::{DQuat, DVec3};
 
 use super::*;
 use crate::block_sparse::{BlockPattern, BlockSparse};
+use crate::problem::WarmStart;
 use crate::samples::{self, GRAVITY, World};
-use crate::solve::WarmStart;
 use crate::solve::gauss_seidel::{self, GaussSeidel};
-use crate::solve::refining::FixedSolver;
-use crate::system::{Factors, Matrix, SystemFactor};
+use crate::solve::refinement::FixedSolver;
+use crate::system::{FactorCache, Matrix, SystemFactor};
 
 const STEP: f64 = 0.01;
 
 fn factor(problem: &NodalProblem) -> SystemFactor {
-    let mut factor = SystemFactor::of(&problem.system).unwrap();
+    let mut factor = SystemFactor::for_system(&problem.system).unwrap();
     factor.factorize(&problem.system).unwrap();
     factor
 }
 
-/// The answer of Gauss-Seidel to 1e-9 m.
+/// The solution of Gauss-Seidel to 1e-9 m.
 fn solve(problem: &NodalProblem, warm: &WarmStart) -> Solution {
-    let (mut factors, limits) = (Factors::default(), gauss_seidel::ENTRY.limits(1e-9));
+    let (mut factors, limits) = (FactorCache::default(), gauss_seidel::ENTRY.limits(1e-9));
     let mut solver = GaussSeidel::new(true);
     let solved = solver.solve_fixed(problem, &mut factors, warm, limits, &|_| true);
     solved.unwrap().0
 }
 
-/// The problem of a world after some steps, its answer to 1e-9 m, and its factor.
+/// The problem of a world after some steps, its solution to 1e-9 m, and its factor.
 fn solved(world: World, steps: usize) -> (NodalProblem, Solution, SystemFactor) {
     let mut captured = samples::capture(world, STEP, steps, solve);
     let last = captured.pop().unwrap();
@@ -35,8 +35,9 @@ fn solved(world: World, steps: usize) -> (NodalProblem, Solution, SystemFactor) 
     (last.problem, solution, factor)
 }
 
-/// Each mistake in turn, with v as it was and with the v that the wrong impulses give: both must be found out.
-fn find_all_mistakes(young: f64) {
+/// Tests that errors are above the tolerance for each kind of mistake in the impulses, with the
+/// right velocities and with the velocities that follow from the wrong impulses.
+fn detect_all_mistakes(young: f64) {
     let world = samples::cube(young, 3, 0.4, 0.2);
     let (problem, solution, factor) = solved(world, 12);
     let tolerance = stopping_tolerance(1e-5, GRAVITY, STEP);
@@ -56,14 +57,14 @@ fn find_all_mistakes(young: f64) {
     let only = |factor: f64| {
         move |contact: usize, r: DVec3| if contact == loaded { r * factor } else { r }
     };
-    let turned = |contact: usize, r: DVec3| {
+    let rotated = |contact: usize, r: DVec3| {
         let normal = problem.contacts[contact].normal;
         DQuat::from_axis_angle(normal, 5f64.to_radians()) * r
     };
     let mistakes: [(&str, Vec<DVec3>); 4] = [
-        ("a force is missing", with(&only(0.0))),
-        ("a force is doubled", with(&only(2.0))),
-        ("friction is turned by 5 degrees", with(&turned)),
+        ("an impulse is missing", with(&only(0.0))),
+        ("an impulse is doubled", with(&only(2.0))),
+        ("friction is rotated by 5 degrees", with(&rotated)),
         (
             "friction is missing",
             with(&|contact, r| {
@@ -72,22 +73,25 @@ fn find_all_mistakes(young: f64) {
             }),
         ),
     ];
-    for (what, impulses) in mistakes {
-        let stays = error(&solution.velocities, &impulses);
-        assert!(stays > tolerance, "{what}: {stays} m");
-        let follows = error(&problem.velocities(&factor, &impulses), &impulses);
-        assert!(follows > tolerance, "{what}, followed: {follows} m");
+    for (mistake, impulses) in mistakes {
+        let same = error(&solution.velocities, &impulses);
+        assert!(same > tolerance, "{mistake}: {same} m");
+        let following = error(&problem.velocities(&factor, &impulses), &impulses);
+        assert!(
+            following > tolerance,
+            "{mistake}, velocities follow: {following} m"
+        );
     }
-    // Without gravity: the answer of another problem.
+    // The solution of the problem without gravity.
     let mut weightless = problem.clone();
     for (node, offset) in problem.system.node_offset.iter().enumerate() {
         weightless.force[offset + 2] += STEP * GRAVITY * problem.masses[node];
     }
     let floating = solve(&weightless, &WarmStart::default());
     let without = error(&floating.velocities, &floating.impulses);
-    // A free fall of one step, but for what the contacts took.
+    // A part of the free fall of one step; contacts take the rest.
     assert!(without > 0.1 * GRAVITY * STEP * STEP, "{without} m");
-    // A contact that opens by 10 µm while its force stays.
+    // A contact that opens by 10 µm and keeps its impulse.
     let mut opened = solution.velocities.clone();
     let (node, _) = problem.contacts.stencil(loaded)[0];
     let offset = problem.system.node_offset[node as usize];
@@ -100,17 +104,17 @@ fn find_all_mistakes(young: f64) {
 }
 
 #[test]
-fn every_mistake_on_a_soft_body_is_found() {
-    find_all_mistakes(1e5);
+fn every_mistake_on_a_soft_body_is_detected() {
+    detect_all_mistakes(1e5);
 }
 
 #[test]
-fn every_mistake_on_a_stiff_body_is_found() {
-    // The diagonal of A is 10⁵ times the mass here: dividing by it would hide gravity.
-    find_all_mistakes(1e9);
+fn every_mistake_on_a_stiff_body_is_detected() {
+    // The diagonal of A is 10⁵ times the mass here: errors relative to it would hide gravity.
+    detect_all_mistakes(1e9);
 }
 
-/// A particle of 2 kg over a floor at `gap` metres.
+/// A particle of 2 kg at `gap` metres above a floor.
 fn particle(contact: Contact, gap: f64) -> NodalProblem {
     let pattern = std::sync::Arc::new(BlockPattern::new(1, []));
     let mut matrix = BlockSparse::zeros(pattern);
@@ -129,14 +133,15 @@ fn particle(contact: Contact, gap: f64) -> NodalProblem {
         step: STEP,
         masses: vec![2.0],
         mobilities: vec![0.5],
-        arms: Vec::new(),
+        lever_arms: Vec::new(),
         contacts,
     }
 }
 
 #[test]
-fn a_sticky_contact_holds_up_to_its_cohesion() {
-    // Pulled up with 12 N, held with 15: it stays, and the contact pulls with 12 N.
+fn a_cohesive_contact_holds_up_to_its_cohesion() {
+    // Pulled with 12 N, below the cohesion of 15 N: it stays closed, and the contact pulls with
+    // 12 N.
     let mut problem = particle(
         Contact {
             cohesion: 15.0,
@@ -149,7 +154,7 @@ fn a_sticky_contact_holds_up_to_its_cohesion() {
     let impulse = [DVec3::new(0.0, 0.0, -12.0 * STEP)];
     let errors = problem.errors(&factor, &[0.0; 3], &impulse);
     assert!(errors.largest() < 1e-18, "{errors:?}");
-    // With 20 N it goes, and takes 5 N/2 kg of acceleration: the contact pulls with all it has.
+    // Pulled with 20 N: it opens with an acceleration of 5 N/2 kg, and the contact pulls with 15 N.
     problem.force[2] = 20.0 * STEP;
     let errors = problem.errors(
         &factor,
@@ -157,7 +162,7 @@ fn a_sticky_contact_holds_up_to_its_cohesion() {
         &[DVec3::Z * (-15.0 * STEP)],
     );
     assert!(errors.largest() < 1e-17, "{errors:?}");
-    // Pulling harder than cohesion is no answer: 20 N − 15 N on 2 kg, for a step.
+    // A pull above the cohesion is an error of 20 N − 15 N on 2 kg for a step.
     let errors = problem.errors(&factor, &[0.0; 3], &[DVec3::Z * (-20.0 * STEP)]);
     assert!(
         (errors.contact - 2.5 * STEP * STEP).abs() < 1e-12,
@@ -166,7 +171,7 @@ fn a_sticky_contact_holds_up_to_its_cohesion() {
 }
 
 #[test]
-fn a_compliant_contact_sinks_in_by_its_force() {
+fn a_compliant_contact_penetrates_in_proportion_to_its_force() {
     let problem = particle(
         Contact {
             compliance: 1e-4,
@@ -176,13 +181,13 @@ fn a_compliant_contact_sinks_in_by_its_force() {
     );
     let factor = factor(&problem);
     let weight = [DVec3::Z * (2.0 * GRAVITY * STEP)];
-    // At rest, as deep as its weight presses it.
+    // At rest, at the depth κ times the weight.
     let errors = problem.errors(&factor, &[0.0; 3], &weight);
     assert!(errors.largest() < 1e-17, "{errors:?}");
 }
 
 #[test]
-fn held_axes_do_not_move() {
+fn held_directions_have_no_momentum_error() {
     let mut problem = particle(
         Contact {
             friction: 0.5,
@@ -192,7 +197,7 @@ fn held_axes_do_not_move() {
     );
     let whole = problem.system.clone();
     problem.system.hold(&whole, &[true, false, false], |_| true);
-    // Told to slide along x at 0.3 m/s, while friction pushes back: nothing is left over.
+    // Prescribed to slide along x at 0.3 m/s, against friction.
     problem.force[0] = 0.3;
     let factor = factor(&problem);
     let weight = 2.0 * GRAVITY * STEP;
@@ -217,7 +222,7 @@ fn the_nonlinear_error_of_a_linear_problem_is_its_momentum_error() {
 }
 
 #[test]
-fn what_is_no_number_is_an_error_that_is_no_number() {
+fn nan_velocities_have_nan_errors() {
     let problem = particle(Contact::default(), 0.0);
     let factor = factor(&problem);
     let errors = problem.errors(&factor, &[0.0, 0.0, f64::NAN], &[DVec3::ZERO]);
@@ -242,7 +247,7 @@ fn check_changed(change: &dyn Fn(&mut NodalProblem)) -> Result<(), String> {
 }
 
 #[test]
-fn problems_that_cannot_be_are_named() {
+fn invalid_problems_are_rejected_with_the_invalid_value() {
     let check = check_changed;
     let contact = |change: &dyn Fn(&mut Contact)| {
         check(&|problem| problem.contacts.iter_mut().for_each(change))
@@ -270,11 +275,11 @@ fn problems_that_cannot_be_are_named() {
         ),
         (
             check(&|p| p.masses[0] = -1.0),
-            "mass of 0 must be positive and finite",
+            "mass of node 0 must be positive and finite",
         ),
         (
             check(&|p| p.force[1] = f64::NAN),
-            "force of 1 must be finite",
+            "force at degree of freedom 1 must be finite",
         ),
         (
             contact(&|c| c.normal = DVec3::ONE),
@@ -298,7 +303,7 @@ fn problems_that_cannot_be_are_named() {
         ),
         (
             added(8, &[]),
-            "contact 1 (id 8): stencil must be of at least one node with a weight",
+            "contact 1 (id 8): stencil must be of at least one node with a nonzero weight",
         ),
         (added(7, &[(0, 1.0)]), "two contacts have the id 7"),
     ];

@@ -1,21 +1,21 @@
-//! Sheets of springs.
+//! Sheets with stretching and bending springs.
 
 use glam::{DMat3, DVec3};
 
 use super::World;
-use super::matter::{Square, bend, spring};
-use super::touch::{Collider, Pair, Point, Shape, Skin};
+use super::elasticity::{QuadraticTerm, bend, spring};
+use super::pairs::{CandidatePair, Collider, ColliderShape, ContactProperties, Point};
 
-/// The edge of a sheet (m).
+/// Edge of a sheet (m).
 const EDGE: f64 = 0.2;
-/// m.
+/// Thickness (m).
 const THICKNESS: f64 = 2e-3;
-/// kg/m².
+/// Mass per area (kg/m²).
 const AREA_DENSITY: f64 = 0.2;
-/// How far sheets start from what they will touch (m).
+/// Initial gap of contacts (m).
 const GAP: f64 = 5e-4;
 
-/// A square sheet of n × n nodes about its middle.
+/// Square sheet of n × n nodes, given by its centre.
 #[derive(Clone, Copy, Debug)]
 struct Sheet {
     young: f64,
@@ -40,11 +40,11 @@ impl Sheet {
     }
 
     /// Springs along edges and diagonals; bending along rows, columns and diagonals.
-    fn squares(&self) -> Vec<Square> {
+    fn terms(&self) -> Vec<QuadraticTerm> {
         let along = self.young * THICKNESS;
         let bending = self.young * THICKNESS.powi(3) / (12.0 * self.length().powi(2));
         let inside = |v: isize| (0..self.n as isize).contains(&v).then_some(v as usize);
-        let mut squares = Vec::new();
+        let mut terms = Vec::new();
         for (i, j) in (0..self.n).flat_map(|j| (0..self.n).map(move |i| (i, j))) {
             for (x, y) in [(1, 0), (0, 1), (1, 1), (-1, 1)] {
                 let away = |times: isize| {
@@ -54,17 +54,17 @@ impl Sheet {
                 let Some(next) = away(1) else { continue };
                 let nodes = [self.node(i, j), self.node(next.0, next.1)];
                 let direction = self.place(next.0, next.1) - self.place(i, j);
-                squares.push(spring(along, nodes, direction.normalize_or_zero()));
+                terms.push(spring(along, nodes, direction.normalize_or_zero()));
                 if let Some(last) = away(2) {
                     let nodes = [nodes[0], nodes[1], self.node(last.0, last.1)];
-                    squares.extend(bend(bending, nodes));
+                    terms.extend(bend(bending, nodes));
                 }
             }
         }
-        squares
+        terms
     }
 
-    /// Adds it to a world; returns its first node.
+    /// Adds the sheet to a world. Returns its first node.
     fn add_to(&self, world: &mut World) -> u32 {
         let along = 0..self.n;
         let nodes = along
@@ -72,7 +72,7 @@ impl Sheet {
             .flat_map(|j| along.clone().map(move |i| (i, j)));
         let positions: Vec<DVec3> = nodes.map(|(i, j)| self.place(i, j)).collect();
         let masses = vec![AREA_DENSITY * self.length().powi(2); positions.len()];
-        world.add_body(&positions, &masses, &self.squares())
+        world.add_body(&positions, &masses, &self.terms())
     }
 
     fn triangles(&self, first: u32) -> Vec<[Point; 3]> {
@@ -93,15 +93,16 @@ impl Sheet {
     }
 }
 
-fn skin(distance: f64) -> Skin {
-    Skin {
+fn properties(distance: f64) -> ContactProperties {
+    ContactProperties {
         distance,
         friction: 0.3,
-        ..Skin::default()
+        ..ContactProperties::default()
     }
 }
 
-/// A sheet of n × n nodes (at least 2 × 2) that falls on a ball, off its middle, and on the ground around it.
+/// A sheet of n × n nodes (at least 2 × 2) that falls off-centre on a ball, and on the ground
+/// around it.
 pub fn cloth(young: f64, n: usize) -> World {
     let sheet = Sheet {
         young,
@@ -115,20 +116,20 @@ pub fn cloth(young: f64, n: usize) -> World {
     };
     let first = sheet.add_to(&mut world);
     let (radius, axis) = (0.1, DVec3::ZERO);
-    let ball = Shape::Round { axis, radius };
+    let ball = ColliderShape::Round { axis, radius };
     let ball = Collider::fixed(DVec3::Z * -radius, ball);
-    let ground = Shape::Plane { normal: DVec3::Z };
+    let ground = ColliderShape::Plane { normal: DVec3::Z };
     let ground = Collider::fixed(DVec3::Z * -0.03, ground);
     for collider in [ball, ground] {
         let collider = world.add_collider(collider);
         let nodes = first..world.masses.len() as u32;
-        world.touch_collider(nodes, collider, skin(0.5 * THICKNESS));
+        world.add_collider_pairs(nodes, collider, properties(0.5 * THICKNESS));
     }
     world
 }
 
-/// Two sheets of n × n nodes (at least 2 × 2) that fall on level ground, one on the other: nodes of the upper touch
-/// triangles of the lower.
+/// Two sheets of n × n nodes (at least 2 × 2) that fall on level ground, one on the other, with
+/// contacts of upper nodes and lower triangles.
 pub fn layers(young: f64, n: usize) -> World {
     let lower = Sheet {
         young,
@@ -148,13 +149,16 @@ pub fn layers(young: f64, n: usize) -> World {
     let first = lower.add_to(&mut world);
     let second = upper.add_to(&mut world);
     let nodes = second..world.masses.len() as u32;
-    let ground = Shape::Plane { normal: DVec3::Z };
+    let ground = ColliderShape::Plane { normal: DVec3::Z };
     let ground = world.add_collider(Collider::fixed(DVec3::ZERO, ground));
-    world.touch_collider(first..nodes.end, ground, skin(0.5 * THICKNESS));
+    world.add_collider_pairs(first..nodes.end, ground, properties(0.5 * THICKNESS));
     let surface = world.add_surface(lower.triangles(first));
     for node in nodes {
         let point = vec![(node, 1.0)];
-        world.add_touch(Pair::Surface { point, surface }, skin(THICKNESS));
+        world.add_pair(
+            CandidatePair::Surface { point, surface },
+            properties(THICKNESS),
+        );
     }
     world
 }

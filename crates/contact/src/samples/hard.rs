@@ -1,15 +1,15 @@
-//! Cubes that solvers stumble over: carried too often, tied, held, or squeezed.
+//! Difficult problems: redundant contacts, ties, held nodes, and contradictory constraints.
 
 use std::f64::consts::FRAC_PI_4;
 
 use glam::{DMat3, DVec3};
 
 use super::World;
-use super::solids::{Cube, EDGE, GAP, plane, rough};
-use super::touch::{Collider, Shape, Skin};
+use super::pairs::{Collider, ColliderShape, ContactProperties};
+use super::solids::{Cube, EDGE, GAP, plane, with_friction};
 use crate::system::Coupling;
 
-/// A cube with two faces on the planes of a sloping groove. Every contact is there twice, with the same nodes: the
+/// A cube with two faces on the planes of an inclined groove. Every contact is duplicated, so the
 /// impulses are not unique.
 pub fn wedge(young: f64, cells: usize, friction: f64) -> World {
     let frame = DMat3::from_rotation_x(0.3) * DMat3::from_rotation_y(FRAC_PI_4);
@@ -26,15 +26,15 @@ pub fn wedge(young: f64, cells: usize, friction: f64) -> World {
         let collider = world.add_collider(collider);
         for _ in 0..2 {
             let nodes = face.iter().map(|node| first + node);
-            world.touch_collider(nodes, collider, rough(friction));
+            world.add_collider_pairs(nodes, collider, with_friction(friction));
         }
     }
     world
 }
 
-/// Two cubes of `cells`³ cells, tied face to face, on a belt that runs askew under them. An upper edge of the first is
-/// held, another along y only, and a corner of the second is pulled. Half of the contacts stick to the belt, half give
-/// way.
+/// Two cubes of `cells`³ cells, tied face to face, on a belt that moves diagonally. An upper edge
+/// of the first cube is held, another along y only, and a corner of the second has a prescribed
+/// velocity. Half of the contacts have cohesion, half have compliance.
 pub fn tied(young: f64, cells: usize) -> World {
     let one = Cube::new(young, cells, DMat3::IDENTITY);
     let cell = EDGE / one.cells as f64;
@@ -53,22 +53,22 @@ pub fn tied(young: f64, cells: usize) -> World {
         ..plane(DVec3::ZERO, DVec3::Z)
     });
     let skins = [
-        Skin {
+        ContactProperties {
             cohesion: 0.5,
-            ..rough(0.4)
+            ..with_friction(0.4)
         },
-        Skin {
+        ContactProperties {
             compliance: 1e-5,
-            ..rough(0.4)
+            ..with_friction(0.4)
         },
     ];
     for first in firsts {
         for (place, node) in one.face(2, 0).into_iter().enumerate() {
-            world.touch_collider([first + node], belt, skins[place % 2]);
+            world.add_collider_pairs([first + node], belt, skins[place % 2]);
         }
     }
     let block = DMat3::from_diagonal(DVec3::new(1.0, 0.5, 0.25)) * (young * cell);
-    world.stiffness.couple(ties(&one, firsts, block));
+    world.stiffness.set_couplings(ties(&one, firsts, block));
     for place in 0..=one.cells {
         let end = firsts[0] + one.node([0, place, one.cells]);
         let side = firsts[0] + one.node([place, 0, one.cells]);
@@ -80,7 +80,8 @@ pub fn tied(young: f64, cells: usize) -> World {
     world
 }
 
-/// Ties a face of the second cube, which is half a cell aside, to edges in the middle of a face of the first.
+/// Ties from a face of the second cube to the midpoints of edges of the first: the cubes are offset
+/// by half a cell.
 fn ties(cube: &Cube, firsts: [u32; 2], block: DMat3) -> Vec<Coupling> {
     let along = (0..=cube.cells).flat_map(|k| (0..cube.cells).map(move |j| (j, k)));
     let tie = |(j, k): (usize, usize)| {
@@ -98,8 +99,8 @@ fn ties(cube: &Cube, firsts: [u32; 2], block: DMat3) -> Vec<Coupling> {
     along.map(tie).collect()
 }
 
-/// What no impulses can satisfy: a particle between two planes that close, and a cube with held corners on a plane that
-/// rises. A solver has to end all the same.
+/// A problem without solution: a particle between two closing planes, and a cube with held corners
+/// on a rising plane. A solver must still terminate.
 pub fn contradictory() -> World {
     let mut world = World {
         reach: 1e-2,
@@ -113,7 +114,7 @@ pub fn contradictory() -> World {
     });
     let lower = body.face(2, 0);
     let nodes = lower.iter().map(|node| first + node);
-    world.touch_collider(nodes, rising, rough(0.5));
+    world.add_collider_pairs(nodes, rising, with_friction(0.5));
     for corner in [0, 2].into_iter().flat_map(|j| [[0, j, 0], [2, j, 0]]) {
         world.hold_axes(first + body.node(corner), [true; 3], 0.0);
     }
@@ -123,15 +124,15 @@ pub fn contradictory() -> World {
         let closing = world.add_collider(Collider {
             origin: place,
             velocity: normal * 0.1,
-            shape: Shape::Plane { normal },
+            shape: ColliderShape::Plane { normal },
         });
-        world.touch_collider([particle], closing, rough(0.5));
+        world.add_collider_pairs([particle], closing, with_friction(0.5));
     }
     world
 }
 
 impl World {
-    /// Makes some axes of a node follow a velocity.
+    /// Holds axes of a node at a velocity.
     fn hold_axes(&mut self, node: u32, axes: [bool; 3], velocity: f64) {
         let offset = self.stiffness.node_offset[node as usize];
         for axis in (0..3).filter(|axis| axes[*axis]) {

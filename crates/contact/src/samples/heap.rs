@@ -1,52 +1,54 @@
-//! A pile of very many contacts, for measuring kernels.
+//! A pile of rods with very many contacts, for measurements of kernels.
 
 use glam::DVec3;
 
 use super::GRAVITY;
-use super::rods::Fibre;
+use super::rods::RodShape;
 use crate::mobility;
-use crate::numbers::Numbers;
 use crate::problem::{Contact, Contacts, NodalProblem};
+use crate::random::Random;
 use crate::system::{Matrix, System};
 
-/// Crossings on an edge, in each of the two layers next to it.
-const CROSSINGS: usize = 2;
+/// Crossings on an edge with each of the two neighbouring layers.
+const CROSSINGS_PER_EDGE: usize = 2;
+/// Time step (s).
 const STEP: f64 = 1e-3;
 
-/// A log pile: about as many layers of parallel rods as rods in a layer.
+/// Layers of parallel rods, alternately along x and y.
 #[derive(Clone, Copy, Debug)]
 struct Pile {
-    /// Rods in a layer; also crossings of a rod with the layer above.
+    /// Rods per layer, which is also the number of crossings of a rod with the layer above.
     rods: usize,
     layers: usize,
-    fibre: Fibre,
+    rod_shape: RodShape,
 }
 
-/// About `contacts` contacts between the edges of rods that are piled crosswise, and of the lowest with the ground.
-/// Normals and gaps are a little at random.
+/// About `contacts` contacts: between the edges of crossing rods of a pile, and of its lowest layer
+/// with the ground. Normals and gaps have small random perturbations.
 pub fn heap(contacts: usize) -> NodalProblem {
     let rods = (contacts as f64).cbrt().round().max(2.0) as usize;
     let pile = Pile {
         rods,
         layers: (contacts / (rods * rods)).max(1) + 1,
-        fibre: Fibre {
+        rod_shape: RodShape {
             young: 1e8,
             length: 0.01,
-            edges: rods.div_ceil(CROSSINGS),
+            edges: rods.div_ceil(CROSSINGS_PER_EDGE),
         },
     };
     let (system, force) = pile.system();
     let count = pile.rods * pile.layers;
-    let masses = pile.fibre.masses();
-    let place = |vertex: usize| DVec3::X * (vertex as f64 * pile.fibre.length);
+    let masses = pile.rod_shape.masses();
+    let place = |vertex: usize| DVec3::X * (vertex as f64 * pile.rod_shape.length);
     let positions: Vec<DVec3> = (0..masses.len()).map(place).collect();
-    let arms = (0..count).flat_map(|rod| pile.fibre.arms(rod * (4 * masses.len() - 1)));
+    let lever_arms =
+        (0..count).flat_map(|rod| pile.rod_shape.lever_arms(rod * (4 * masses.len() - 1)));
     NodalProblem {
         force,
         step: STEP,
         mobilities: mobility::rigid(&masses, &positions).repeat(count),
         masses: masses.repeat(count),
-        arms: arms.collect(),
+        lever_arms: lever_arms.collect(),
         contacts: pile.contacts(),
         system,
     }
@@ -56,12 +58,12 @@ impl Pile {
     /// A = M + h²K and f = h M g.
     fn system(&self) -> (System, Vec<f64>) {
         let count = self.rods * self.layers;
-        let (inertia, masses) = (self.fibre.inertia(), self.fibre.masses());
-        let mut batch = self.fibre.batch(count);
+        let (inertia, masses) = (self.rod_shape.inertia(), self.rod_shape.masses());
+        let mut batch = self.rod_shape.batch(count);
         batch.set_diagonal(&inertia.repeat(count));
         for rod in 0..count {
             let direction = [DVec3::X, DVec3::Y][rod / self.rods % 2];
-            self.fibre
+            self.rod_shape
                 .add_stiffness(&mut batch, rod, direction, STEP * STEP);
         }
         let place = |node: usize| node / masses.len() * inertia.len() + 4 * (node % masses.len());
@@ -74,12 +76,12 @@ impl Pile {
     }
 
     fn contacts(&self) -> Contacts {
-        let mut numbers = Numbers(1);
+        let mut random = Random::new(1);
         let mut contacts = Contacts::new();
-        let vertices = self.fibre.edges + 1;
+        let vertices = self.rod_shape.edges + 1;
         let mut push = |stencil: &[(u32, f64)]| {
-            let normal = (DVec3::Z + numbers.vector() * 0.2).normalize_or(DVec3::Z);
-            let gap = 1e-5 * (numbers.unit() - 0.5);
+            let normal = (DVec3::Z + random.vector() * 0.2).normalize_or(DVec3::Z);
+            let gap = 1e-5 * (random.unit() - 0.5);
             let contact = Contact {
                 id: contacts.len() as u64,
                 normal,
@@ -107,13 +109,14 @@ impl Pile {
         contacts
     }
 
-    /// Where a rod crosses another of the next layer: the first node of the edge, and how far along it.
+    /// Crossing of a rod with a rod of a neighbouring layer: the first node of the edge, and the
+    /// parameter along the edge.
     fn crossing(&self, layer: usize, rod: usize, crossed: usize) -> (u32, f64) {
-        let first = (layer * self.rods + rod) * (self.fibre.edges + 1);
-        let along = (crossed % CROSSINGS) as f64 + 0.5;
+        let first = (layer * self.rods + rod) * (self.rod_shape.edges + 1);
+        let along = (crossed % CROSSINGS_PER_EDGE) as f64 + 0.5;
         (
-            (first + crossed / CROSSINGS) as u32,
-            along / CROSSINGS as f64,
+            (first + crossed / CROSSINGS_PER_EDGE) as u32,
+            along / CROSSINGS_PER_EDGE as f64,
         )
     }
 }

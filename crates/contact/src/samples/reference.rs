@@ -1,22 +1,22 @@
-//! A slow solver to trust: W = B A⁻¹ Bᵀ column by column, then Gauss-Seidel with exact solutions of one contact.
+//! A slow reference solver: W = B A⁻¹ Bᵀ column by column, then Gauss-Seidel with the exact
+//! solution of each contact.
 
 use glam::{DMat3, DVec3};
 
-use crate::problem::{NodalProblem, Solution};
-use crate::solve::WarmStart;
+use crate::problem::{NodalProblem, Solution, WarmStart};
 use crate::system::SystemFactor;
 
-/// Sweeps after which there is no hope.
-const MOST_SWEEPS: usize = 20_000;
+/// Limit on the number of sweeps.
+const MAX_SWEEPS: usize = 20_000;
 
-/// The factor of a problem's A.
+/// Factor of A.
 pub(crate) fn factor(problem: &NodalProblem) -> SystemFactor {
-    let mut factor = SystemFactor::of(&problem.system).unwrap();
+    let mut factor = SystemFactor::for_system(&problem.system).unwrap();
     factor.factorize(&problem.system).unwrap();
     factor
 }
 
-/// The law in r̂: û = Ŵ r̂ + q̂, with compliance in Ŵ and cohesion in q̂.
+/// Condensed problem û = Ŵ r̂ + q̂, with compliance in Ŵ and cohesion in q̂.
 struct Condensed {
     blocks: Vec<Vec<DMat3>>,
     free: Vec<DVec3>,
@@ -30,26 +30,26 @@ fn condense(problem: &NodalProblem, factor: &SystemFactor) -> Condensed {
         for axis in 0..3 {
             let mut impulses = vec![DVec3::ZERO; count];
             impulses[column][axis] = 1.0;
-            let mut moved = vec![0.0; problem.system.dofs()];
-            problem.add_impulses(&impulses, &mut moved);
-            factor.solve_in_place(&problem.system, &mut moved);
+            let mut motion = vec![0.0; problem.system.dofs()];
+            problem.add_impulses(&impulses, &mut motion);
+            factor.solve_in_place(&problem.system, &mut motion);
             for row in 0..count {
-                let velocity = problem.relative_velocity(row, &moved) - contacts[row].kinematic;
+                let velocity = problem.relative_velocity(row, &motion) - contacts[row].kinematic;
                 *blocks[row][column].col_mut(axis) = velocity;
             }
         }
-        let of = &contacts[column];
-        let yielding = of.compliance / (problem.step * problem.step);
-        let n = of.normal;
-        blocks[column][column] += DMat3::from_cols(n * n.x, n * n.y, n * n.z) * yielding;
+        let contact = &contacts[column];
+        let compliance = contact.compliance / (problem.step * problem.step);
+        let n = contact.normal;
+        blocks[column][column] += DMat3::from_cols(n * n.x, n * n.y, n * n.z) * compliance;
     }
     let mut velocities = problem.force.clone();
     factor.solve_in_place(&problem.system, &mut velocities);
     let mut free = problem.relative_velocities(&velocities);
     for row in 0..count {
         for column in 0..count {
-            let held = contacts[column].normal * (problem.step * contacts[column].cohesion);
-            free[row] -= blocks[row][column] * held;
+            let cohesion = contacts[column].normal * (problem.step * contacts[column].cohesion);
+            free[row] -= blocks[row][column] * cohesion;
         }
     }
     Condensed { blocks, free }
@@ -60,19 +60,19 @@ pub(crate) fn solve(problem: &NodalProblem, warm: &WarmStart, tolerance: f64) ->
     let factor = factor(problem);
     let Condensed { blocks, free } = condense(problem, &factor);
     let contacts = &problem.contacts;
-    let held = |c: usize| contacts[c].normal * (problem.step * contacts[c].cohesion);
+    let cohesion = |c: usize| contacts[c].normal * (problem.step * contacts[c].cohesion);
     let count = contacts.len();
     let start = warm.impulses_of(problem).into_iter().enumerate();
-    let mut impulses: Vec<DVec3> = start.map(|(c, r)| r + held(c)).collect();
-    for sweep in 0..=MOST_SWEEPS {
-        if sweep == MOST_SWEEPS || sweep % 1000 == 0 || sweep.is_power_of_two() {
-            let real: Vec<DVec3> = (0..count).map(|c| impulses[c] - held(c)).collect();
-            let velocities = problem.velocities(&factor, &real);
-            let errors = problem.errors(&factor, &velocities, &real);
+    let mut impulses: Vec<DVec3> = start.map(|(c, r)| r + cohesion(c)).collect();
+    for sweep in 0..=MAX_SWEEPS {
+        if sweep == MAX_SWEEPS || sweep % 1000 == 0 || sweep.is_power_of_two() {
+            let total: Vec<DVec3> = (0..count).map(|c| impulses[c] - cohesion(c)).collect();
+            let velocities = problem.velocities(&factor, &total);
+            let errors = problem.errors(&factor, &velocities, &total);
             if errors.largest() < tolerance {
-                return Solution::new(velocities, real);
+                return Solution::new(velocities, total);
             }
-            assert!(sweep < MOST_SWEEPS, "not solved: {errors:?}");
+            assert!(sweep < MAX_SWEEPS, "not solved: {errors:?}");
         }
         for c in 0..count {
             let others = (0..count).filter(|other| *other != c);
@@ -83,7 +83,7 @@ pub(crate) fn solve(problem: &NodalProblem, warm: &WarmStart, tolerance: f64) ->
     unreachable!("the last sweep returns or fails")
 }
 
-/// r with W r + q and r in Coulomb's law, by bisection for the slip λ in u_T = −λ r_T.
+/// Solution r of one contact with u = W r + q, by bisection for λ in u_T = −λ r_T.
 fn one_contact(w: &DMat3, q: DVec3, normal: DVec3, friction: f64) -> DVec3 {
     let (first, second) = normal.any_orthonormal_pair();
     let basis = DMat3::from_cols(normal, first, second);
@@ -94,7 +94,7 @@ fn one_contact(w: &DMat3, q: DVec3, normal: DVec3, friction: f64) -> DVec3 {
     if friction == 0.0 {
         return normal * (-q.x / w.x_axis.x);
     }
-    // The tangential rows with λ added have a unique solution together with u_N = 0.
+    // Solution of u_N = 0 and u_T = −λ r_T.
     let at = |lambda: f64| {
         let slip = DMat3::from_diagonal(DVec3::new(0.0, lambda, lambda));
         (w + slip).inverse() * -q
@@ -109,9 +109,10 @@ fn one_contact(w: &DMat3, q: DVec3, normal: DVec3, friction: f64) -> DVec3 {
     }
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
-        match excess(at(middle)) > 0.0 {
-            true => low = middle,
-            false => high = middle,
+        if excess(at(middle)) > 0.0 {
+            low = middle
+        } else {
+            high = middle
         }
     }
     basis * at(high)

@@ -2,38 +2,38 @@
 
 use glam::{DMat3, DVec3};
 
-use super::touch::{Collider, Pair, Shape, Skin};
+use super::pairs::{CandidatePair, Collider, ColliderShape, ContactProperties};
 use super::{GRAVITY, World};
 use crate::banded::{BandedBatch, BandedLayout};
 use crate::mobility;
-use crate::system::{Body, Matrix};
+use crate::system::{Matrix, SystemBody};
 
-/// m.
+/// Radius of rods (m).
 const RADIUS: f64 = 2e-3;
-/// kg/m³.
+/// Density (kg/m³).
 const DENSITY: f64 = 1000.0;
-/// How far rods start from what they will touch (m).
+/// Initial gap of contacts (m).
 const GAP: f64 = 5e-4;
-/// Natural curvature (1/m): through it twist and bending act on each other.
-const CURL: f64 = 5.0;
+/// Natural curvature (1/m), which couples twist and bending.
+const NATURAL_CURVATURE: f64 = 5.0;
 
-/// Straight rods of one kind.
+/// Shape and stiffness of straight rods.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fibre {
+pub(super) struct RodShape {
     pub(super) young: f64,
     /// Length of an edge (m).
     pub(super) length: f64,
-    /// Edges of a rod.
+    /// Number of edges of a rod.
     pub(super) edges: usize,
 }
 
-impl Fibre {
-    /// Room for the matrices of rods.
+impl RodShape {
+    /// Zero matrices of rods.
     pub(super) fn batch(&self, count: usize) -> BandedBatch {
         BandedBatch::zeros(BandedLayout::rod(self.edges + 1, false), count)
     }
 
-    /// Adds `scale` · K of a rod that lies along a direction: stretch, bending and twist of circular sections.
+    /// Adds `scale` · K of a rod with a direction: stretch, bending and twist of circular sections.
     pub(super) fn add_stiffness(
         &self,
         batch: &mut BandedBatch,
@@ -41,7 +41,7 @@ impl Fibre {
         direction: DVec3,
         scale: f64,
     ) {
-        let mut add_square = |stiffness: f64, form: &[(usize, f64)]| {
+        let mut add_term = |stiffness: f64, form: &[(usize, f64)]| {
             for (place, (one, a)) in form.iter().enumerate() {
                 for (other, b) in &form[..=place] {
                     batch.add(rod, *one, *other, scale * stiffness * a * b);
@@ -56,7 +56,7 @@ impl Fibre {
         let t = direction;
         for edge in 0..self.edges {
             let at = 4 * edge;
-            add_square(
+            add_term(
                 stretch,
                 &[
                     (at, -t.x),
@@ -68,8 +68,9 @@ impl Fibre {
                 ],
             );
         }
-        // κ = (x₀ − 2 x₁ + x₂)/ℓ² against the natural curvature, which turns with the mean twist.
-        let turned = direction.any_orthonormal_vector() * (0.5 * CURL * self.length.powi(2));
+        // κ = (x₀ − 2 x₁ + x₂)/ℓ² minus the natural curvature, which rotates with the mean twist.
+        let turned =
+            direction.any_orthonormal_vector() * (0.5 * NATURAL_CURVATURE * self.length.powi(2));
         for vertex in 1..self.edges {
             let at = 4 * vertex;
             for axis in 0..3 {
@@ -80,27 +81,30 @@ impl Fibre {
                     (at + 3, -turned[axis]),
                     (at + 4 + axis, 1.0),
                 ];
-                add_square(bending / self.length.powi(3), &form);
+                add_term(bending / self.length.powi(3), &form);
             }
-            add_square(twist / self.length, &[(at - 1, -1.0), (at + 3, 1.0)]);
+            add_term(twist / self.length, &[(at - 1, -1.0), (at + 3, 1.0)]);
         }
     }
 
-    /// The mass of an edge (kg).
+    /// Mass of an edge (kg).
     pub(super) fn edge_mass(&self) -> f64 {
         DENSITY * std::f64::consts::PI * RADIUS * RADIUS * self.length
     }
 
-    /// The masses of the vertices (kg).
+    /// Masses of the vertices (kg).
     pub(super) fn masses(&self) -> Vec<f64> {
-        let mass = |vertex: usize| match vertex == 0 || vertex == self.edges {
-            true => 0.5 * self.edge_mass(),
-            false => self.edge_mass(),
+        let mass = |vertex: usize| {
+            if vertex == 0 || vertex == self.edges {
+                0.5 * self.edge_mass()
+            } else {
+                self.edge_mass()
+            }
         };
         (0..=self.edges).map(mass).collect()
     }
 
-    /// The diagonal of M of a rod: a twist has the inertia of its edge (kg m²).
+    /// Diagonal of M of a rod. A twist has the moment of inertia of its edge (kg m²).
     pub(super) fn inertia(&self) -> Vec<f64> {
         let spin = 0.5 * self.edge_mass() * RADIUS * RADIUS;
         let masses = self.masses().into_iter();
@@ -109,12 +113,13 @@ impl Fibre {
         inertia
     }
 
-    /// The twists of a rod whose unknowns begin at `offset`, with the length that turns them into metres.
-    pub(super) fn arms(&self, offset: usize) -> impl Iterator<Item = (usize, f64)> {
+    /// Twists of a rod at `offset`, and the lever arms that convert them to metres.
+    pub(super) fn lever_arms(&self, offset: usize) -> impl Iterator<Item = (usize, f64)> {
         (0..self.edges).map(move |edge| (offset + 4 * edge + 3, RADIUS))
     }
 
-    /// Adds rods at rest, each by its first vertex and direction; returns their first node.
+    /// Adds rods without velocity, given by their first vertices and directions. Returns their
+    /// first node.
     fn add_to(&self, world: &mut World, rods: &[(DVec3, DVec3)]) -> u32 {
         let first = world.masses.len() as u32;
         let offset = world.rest.len();
@@ -130,7 +135,7 @@ impl Fibre {
                 .extend(mobility::rigid(&masses, &positions));
             world.masses.extend_from_slice(&masses);
             world.inertia.extend(self.inertia());
-            world.arms.extend(self.arms(at));
+            world.lever_arms.extend(self.lever_arms(at));
             for (vertex, position) in positions.iter().enumerate() {
                 world.stiffness.node_offset.push(at + 4 * vertex);
                 let twist = (vertex < self.edges).then_some(0.0);
@@ -144,29 +149,29 @@ impl Fibre {
         world.positions.extend_from_slice(&world.rest[offset..]);
         world.velocities.resize(world.rest.len(), 0.0);
         let matrix = Matrix::Rods(batch);
-        world.stiffness.bodies.push(Body { offset, matrix });
+        world.stiffness.bodies.push(SystemBody { offset, matrix });
         first
     }
 
-    /// The edges of a rod, by nodes.
+    /// Nodes of the edges of a rod.
     fn edges_of(&self, first: u32, rod: usize) -> impl Iterator<Item = [u32; 2]> + Clone {
         let start = first + (rod * (self.edges + 1)) as u32;
         (start..start + self.edges as u32).map(|node| [node, node + 1])
     }
 }
 
-fn skin(friction: f64, distance: f64) -> Skin {
-    Skin {
+fn properties(friction: f64, distance: f64) -> ContactProperties {
+    ContactProperties {
         friction,
         distance,
-        ..Skin::default()
+        ..ContactProperties::default()
     }
 }
 
-/// `count` rods of 24 cm and a radius of 2 mm, laid off their middle over a lying cylinder: they bend down on it (wrap it
-/// if softer than about 10 MPa), and slip (μ = 0.2).
+/// `count` rods of length 24 cm and radius 2 mm, placed off-centre on a horizontal cylinder. They
+/// bend around it (if softer than about 10 MPa) and slide (μ = 0.2).
 pub fn chain(young: f64, count: usize) -> World {
-    let fibre = Fibre {
+    let rod_shape = RodShape {
         young,
         length: 0.01,
         edges: 24,
@@ -182,21 +187,21 @@ pub fn chain(young: f64, count: usize) -> World {
         (middle - direction * 0.12, direction)
     };
     let rods: Vec<_> = (0..count).map(rod).collect();
-    let first = fibre.add_to(&mut world, &rods);
+    let first = rod_shape.add_to(&mut world, &rods);
     let radius = 0.2;
-    let shape = Shape::Round {
+    let shape = ColliderShape::Round {
         axis: DVec3::Y,
         radius,
     };
     let cylinder = world.add_collider(Collider::fixed(DVec3::Z * -radius, shape));
     let nodes = first..world.masses.len() as u32;
-    world.touch_collider(nodes, cylinder, skin(0.2, RADIUS));
+    world.add_collider_pairs(nodes, cylinder, properties(0.2, RADIUS));
     world
 }
 
-/// `count` rods on the ground and as many that fall across them: edges touch edges.
+/// `count` rods on the ground and `count` rods that fall across them, with edge-edge contacts.
 pub fn crossing(young: f64, count: usize) -> World {
-    let fibre = Fibre {
+    let rod_shape = RodShape {
         young,
         length: 0.01,
         edges: 12,
@@ -218,15 +223,18 @@ pub fn crossing(young: f64, count: usize) -> World {
     let lower = layer(0.0, RADIUS + GAP);
     let upper = layer(1.4, 3.0 * RADIUS + 2.0 * GAP);
     let rods: Vec<_> = lower.chain(upper).collect();
-    let first = fibre.add_to(&mut world, &rods);
-    let shape = Shape::Plane { normal: DVec3::Z };
+    let first = rod_shape.add_to(&mut world, &rods);
+    let shape = ColliderShape::Plane { normal: DVec3::Z };
     let ground = world.add_collider(Collider::fixed(DVec3::ZERO, shape));
     let nodes = first..world.masses.len() as u32;
-    world.touch_collider(nodes, ground, skin(0.3, RADIUS));
+    world.add_collider_pairs(nodes, ground, properties(0.3, RADIUS));
     for (above, below) in (count..2 * count).flat_map(|a| (0..count).map(move |b| (a, b))) {
-        for one in fibre.edges_of(first, above) {
-            for other in fibre.edges_of(first, below) {
-                world.add_touch(Pair::Edges([one, other]), skin(0.3, 2.0 * RADIUS));
+        for one in rod_shape.edges_of(first, above) {
+            for other in rod_shape.edges_of(first, below) {
+                world.add_pair(
+                    CandidatePair::Edges([one, other]),
+                    properties(0.3, 2.0 * RADIUS),
+                );
             }
         }
     }

@@ -2,19 +2,20 @@
 
 use glam::{DMat3, DVec3};
 
-use super::matter::{Lame, Square, elastic};
-use super::touch::{Collider, Pair, Point, Shape, Skin};
+use super::elasticity::{LameParameters, QuadraticTerm, elastic};
+use super::pairs::{CandidatePair, Collider, ColliderShape, ContactProperties, Point};
 use super::{World, incline};
 
-/// The edge of a cube (m).
+/// Edge of a cube (m).
 pub(super) const EDGE: f64 = 0.1;
-/// kg/m³.
+/// Density (kg/m³).
 const DENSITY: f64 = 1000.0;
-/// How far cubes start from what they will touch (m).
+/// Initial gap of contacts (m).
 pub(super) const GAP: f64 = 5e-4;
 
-/// The axes in which a path along a cell's edges runs from its first corner to its last: one tetrahedron each (Kuhn).
-const PATHS: [[usize; 3]; 6] = [
+/// Kuhn's subdivision of a cell into tetrahedra. Each follows a path along edges from the first
+/// corner of the cell to the last; these are the axes of its three edges.
+const KUHN_PATHS: [[usize; 3]; 6] = [
     [0, 1, 2],
     [0, 2, 1],
     [1, 0, 2],
@@ -23,12 +24,12 @@ const PATHS: [[usize; 3]; 6] = [
     [2, 1, 0],
 ];
 
-/// A cube on the third axis of a frame.
+/// Cube above the first two axes of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cube {
     pub(super) young: f64,
     pub(super) cells: usize,
-    /// The middle of its lower face.
+    /// Centre of its lower face.
     pub(super) origin: DVec3,
     pub(super) frame: DMat3,
 }
@@ -48,7 +49,7 @@ impl Cube {
         ((place[2] * across + place[1]) * across + place[0]) as u32
     }
 
-    /// The nodes at a height (0 to `cells`) along an axis.
+    /// Nodes at a height (0 to `cells`) along an axis.
     pub(super) fn face(&self, axis: usize, height: usize) -> Vec<u32> {
         let along = 0..=self.cells;
         let places = along
@@ -63,7 +64,7 @@ impl Cube {
         places.map(node).collect()
     }
 
-    /// The triangles of the upper face, with the diagonals of the tetrahedra.
+    /// Triangles of the upper face, with the diagonals of the tetrahedra.
     fn top(&self, first: u32) -> Vec<[Point; 3]> {
         let cells = (0..self.cells).flat_map(|j| (0..self.cells).map(move |i| (i, j)));
         let corner = |i: usize, j: usize| vec![(first + self.node([i, j, self.cells]), 1.0)];
@@ -102,7 +103,7 @@ impl Cube {
                 cell / self.cells % self.cells,
                 cell / self.cells / self.cells,
             ];
-            for path in PATHS {
+            for path in KUHN_PATHS {
                 let mut place = first;
                 tetrahedra.push([0, 1, 2, 3].map(|corner: usize| {
                     if corner > 0 {
@@ -115,49 +116,52 @@ impl Cube {
         tetrahedra
     }
 
-    /// Adds it to a world; returns its first node.
+    /// Adds the cube to a world. Returns its first node.
     pub(super) fn add_to(&self, world: &mut World) -> u32 {
         let positions = self.positions();
         let mut masses = vec![0.0; positions.len()];
-        let mut squares = Vec::new();
+        let mut terms = Vec::new();
         for corners in self.tetrahedra() {
             let (volume, element) = tetrahedron(self.young, corners, &positions);
             for corner in corners {
                 masses[corner as usize] += 0.25 * DENSITY * volume;
             }
-            squares.extend(element);
+            terms.extend(element);
         }
-        world.add_body(&positions, &masses, &squares)
+        world.add_body(&positions, &masses, &terms)
     }
 }
 
-/// The volume and the elasticity of a tetrahedron.
-fn tetrahedron(young: f64, corners: [u32; 4], positions: &[DVec3]) -> (f64, Vec<Square>) {
+/// Volume and elastic energy of a tetrahedron.
+fn tetrahedron(young: f64, corners: [u32; 4], positions: &[DVec3]) -> (f64, Vec<QuadraticTerm>) {
     let [a, b, c, d] = corners.map(|corner| positions[corner as usize]);
     let edges = DMat3::from_cols(b - a, c - a, d - a);
     let volume = edges.determinant().abs() / 6.0;
     let gradients = edges.inverse().transpose();
     let [second, third, fourth] = [gradients.x_axis, gradients.y_axis, gradients.z_axis];
-    let of_corners = [-(second + third + fourth), second, third, fourth];
-    let gradients: Vec<(u32, DVec3)> = corners.into_iter().zip(of_corners).collect();
-    (volume, elastic(volume, Lame::new(young), &gradients))
+    let corner_gradients = [-(second + third + fourth), second, third, fourth];
+    let gradients: Vec<(u32, DVec3)> = corners.into_iter().zip(corner_gradients).collect();
+    (
+        volume,
+        elastic(volume, LameParameters::new(young), &gradients),
+    )
 }
 
-/// A plane at rest.
+/// Plane without velocity.
 pub(super) fn plane(origin: DVec3, normal: DVec3) -> Collider {
-    Collider::fixed(origin, Shape::Plane { normal })
+    Collider::fixed(origin, ColliderShape::Plane { normal })
 }
 
-/// Friction only.
-pub(super) fn rough(friction: f64) -> Skin {
-    Skin {
+/// Contact properties with friction only.
+pub(super) fn with_friction(friction: f64) -> ContactProperties {
+    ContactProperties {
         friction,
-        ..Skin::default()
+        ..ContactProperties::default()
     }
 }
 
-/// A cube of `cells`³ cells (4 for 5×5×5 nodes and 25 contacts), 2 mm above an incline and moving down along it at
-/// 0.3 m/s: it flies, hits, slides, and stops if friction is enough.
+/// A cube of `cells`³ cells (4 for 5×5×5 nodes and 25 contacts), 2 mm above an incline and moving
+/// down the slope at 0.3 m/s. It falls, collides, slides, and stops if friction is sufficient.
 pub fn cube(young: f64, cells: usize, slope: f64, friction: f64) -> World {
     let frame = incline(slope);
     let body = Cube {
@@ -171,13 +175,14 @@ pub fn cube(young: f64, cells: usize, slope: f64, friction: f64) -> World {
     let first = body.add_to(&mut world);
     let ground = world.add_collider(plane(DVec3::ZERO, frame.z_axis));
     let lower = body.face(2, 0).into_iter().map(|node| first + node);
-    world.touch_collider(lower, ground, rough(friction));
+    world.add_collider_pairs(lower, ground, with_friction(friction));
     let nodes = first..world.masses.len() as u32;
-    world.throw(nodes, frame.x_axis * 0.3);
+    world.set_velocity(nodes, frame.x_axis * 0.3);
     world
 }
 
-/// A cube thrown onto level ground at half a metre per second both ways, tilted so that a corner touches first.
+/// A cube that hits level ground at 0.5 m/s horizontally and vertically, tilted so that a corner
+/// collides first.
 pub fn thrown(young: f64, cells: usize, friction: f64) -> World {
     let tilted = DMat3::from_rotation_x(0.15) * DMat3::from_rotation_z(0.4);
     let body = Cube::new(young, cells, tilted);
@@ -192,14 +197,14 @@ pub fn thrown(young: f64, cells: usize, friction: f64) -> World {
     let first = body.add_to(&mut world);
     let ground = world.add_collider(plane(DVec3::Z * (lowest - GAP), DVec3::Z));
     let lower = body.face(2, 0).into_iter().map(|node| first + node);
-    world.touch_collider(lower, ground, rough(friction));
+    world.add_collider_pairs(lower, ground, with_friction(friction));
     let nodes = first..world.masses.len() as u32;
-    world.throw(nodes, DVec3::new(0.5, 0.1, -0.5));
+    world.set_velocity(nodes, DVec3::new(0.5, 0.1, -0.5));
     world
 }
 
-/// `count` cubes of 4³ cells on each other and on an incline of 0.2 rad, on which they stay (μ = 0.5). The lower nodes
-/// of each touch triangles of the cube below, aside of its nodes.
+/// A stack of `count` cubes of 4³ cells at rest on an incline of 0.2 rad (μ = 0.5). The lower nodes
+/// of a cube are in contact with triangles of the cube below, away from its nodes.
 pub fn stack(young: f64, count: usize) -> World {
     let frame = incline(0.2);
     let mut world = World {
@@ -221,11 +226,14 @@ pub fn stack(young: f64, count: usize) -> World {
         let first = body.add_to(&mut world);
         let lower = body.face(2, 0).into_iter().map(|node| first + node);
         match below {
-            None => world.touch_collider(lower, ground, rough(0.5)),
+            None => world.add_collider_pairs(lower, ground, with_friction(0.5)),
             Some(surface) => {
                 for node in lower {
                     let point = vec![(node, 1.0)];
-                    world.add_touch(Pair::Surface { point, surface }, rough(0.5));
+                    world.add_pair(
+                        CandidatePair::Surface { point, surface },
+                        with_friction(0.5),
+                    );
                 }
             }
         }

@@ -1,12 +1,12 @@
-//! The same problem in other units.
+//! Conversion of problems to other units.
 
-use super::matter;
-use crate::problem::{Contact, Contacts, NodalProblem};
-use crate::solve::WarmStart;
+use super::elasticity;
+use crate::problem::{Contact, Contacts, NodalProblem, WarmStart};
 use crate::system::{Coupling, Matrix, System};
 
-/// A problem and its warm start in other units: numbers that are lengths become `lengths` times as large, masses and
-/// times likewise. So do errors, which are lengths; a solver that depends on no units takes the same iterations.
+/// Problem and warm start in other units: the numerical values of lengths, masses and times are
+/// multiplied by `lengths`, `masses` and `times`. Errors are lengths. A solver that does not depend
+/// on units takes the same number of iterations.
 pub fn rescale(
     problem: &NodalProblem,
     warm: &WarmStart,
@@ -15,16 +15,18 @@ pub fn rescale(
     times: f64,
 ) -> (NodalProblem, WarmStart) {
     let (speed, impulse) = (lengths / times, masses * lengths / times);
-    // Twists have 1/T where nodes have L/T, and their rows of A v = f have one L more.
+    // The velocity of a twist has the unit 1/T instead of L/T, and its row of A v = f an additional
+    // factor L.
     let mut turns = vec![1.0; problem.system.dofs()];
-    for (dof, _) in &problem.arms {
+    for (dof, _) in &problem.lever_arms {
         turns[*dof] = lengths;
     }
-    let cut = problem.system.cut();
+    let is_held = problem.system.held();
     let force = problem.force.iter().enumerate().map(|(dof, force)| {
-        match cut.get(dof).copied().unwrap_or_default() {
-            true => force * speed / turns[dof],
-            false => force * impulse * turns[dof],
+        if is_held.get(dof).copied().unwrap_or_default() {
+            force * speed / turns[dof]
+        } else {
+            force * impulse * turns[dof]
         }
     });
     let mut contacts = Contacts::new();
@@ -37,34 +39,35 @@ pub fn rescale(
         };
         contacts.push(contact, problem.contacts.stencil(index).iter().copied());
     }
-    let arms = problem.arms.iter();
+    let lever_arms = problem.lever_arms.iter();
     let rescaled = NodalProblem {
         system: rescale_system(&problem.system, masses, &turns),
         force: force.collect(),
         step: problem.step * times,
         masses: problem.masses.iter().map(|mass| mass * masses).collect(),
         mobilities: problem.mobilities.iter().map(|m| m / masses).collect(),
-        arms: arms.map(|(dof, arm)| (*dof, arm * lengths)).collect(),
+        lever_arms: lever_arms.map(|(dof, arm)| (*dof, arm * lengths)).collect(),
         contacts,
     };
     let velocities = warm.velocities.iter().zip(&turns);
     let contacts = warm.contacts.iter();
     let warm = WarmStart {
         velocities: velocities.map(|(v, turn)| v * speed / turn).collect(),
-        contacts: contacts.map(|known| known.times(impulse)).collect(),
+        contacts: contacts.map(|known| known.scaled(impulse)).collect(),
     };
     (rescaled, warm)
 }
 
-/// A × M, and × L for each twist of an entry; what is cut off stays a row of the identity.
+/// Multiplies A by `masses`, and rows and columns of twists by `turns`. Rows of held degrees of
+/// freedom remain those of the identity.
 fn rescale_system(system: &System, masses: f64, turns: &[f64]) -> System {
     let mut rescaled = system.clone();
     for body in &mut rescaled.bodies {
         let dofs = body.offset..body.offset + body.matrix.dofs();
-        matter::scale(&mut body.matrix, masses, &turns[dofs.clone()]);
-        match (system.cut().get(dofs), &mut body.matrix) {
-            (Some(cut), Matrix::Blocks(matrix)) => matrix.isolate(cut, 1.0),
-            (Some(cut), Matrix::Rods(batch)) => batch.isolate(cut, 1.0),
+        elasticity::scale(&mut body.matrix, masses, &turns[dofs.clone()]);
+        match (system.held().get(dofs), &mut body.matrix) {
+            (Some(is_held), Matrix::Blocks(matrix)) => matrix.isolate(is_held, 1.0),
+            (Some(is_held), Matrix::Rods(batch)) => batch.isolate(is_held, 1.0),
             (None, _) => {}
         }
     }
@@ -73,6 +76,6 @@ fn rescale_system(system: &System, masses: f64, turns: &[f64]) -> System {
         block: tie.block * masses,
         ..tie
     });
-    rescaled.couple(ties.collect());
+    rescaled.set_couplings(ties.collect());
     rescaled
 }

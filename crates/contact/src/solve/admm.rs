@@ -1,72 +1,67 @@
-//! The solver `admm`: alternating directions between the dynamics of bodies and a projection of nodes (Daviet 2020, Alg. 2 to 4).
+//! The solver `admm`: the alternating direction method of multipliers, between the dynamics of
+//! bodies and the contact law at nodes (Daviet 2020, Alg. 2 to 4).
 //!
-//! v solves (A + W) v = f + W (p + λ), body by body with one factorization; p is v − λ projected onto what contacts allow, which is
-//! cheap because W is diagonal; λ gathers W (p − v), so that in the end W λ = Bᵀ r and p = v. As printed, the method stalls on
-//! stiff bodies and lets bodies at rest creep. What holds: weights from the mobility of nodes, on nodes that may touch; a start from
-//! the step before, so that rest is a fixed point; acceleration with restarts; stopping by the errors of the problem itself; and a few
-//! Newton steps on the contacts where iterations do not get there. The answer is p, which contacts allow.
+//! An iteration has three updates:
+//!
+//! 1. v from (A + W) v = f + W (p + λ), body by body, with one factorization per solve;
+//! 2. p, the projection of v − λ on the velocities that the contact law allows. It is cheap because
+//!    W is diagonal;
+//! 3. the multiplier λ ← λ + p − v. At convergence p = v and W λ = Bᵀ r.
+//!
+//! p and λ are extrapolated by Nesterov's method, with restarts (Alg. 4).
+//!
+//! As printed in the paper, the method stalls on stiff bodies and lets bodies at rest creep.
+//! Different here: weights from the mobility of nodes, on nodes in contact only; a warm start from
+//! the previous step, of which a rest state is a fixed point; stopping by the errors of the
+//! problem; and Newton steps on the contacts where iterations converge slowly ([`Polish`]). The
+//! constants are in `tuning`.
 
 mod iterate;
+mod options;
 pub mod projection;
-mod settings;
 #[cfg(test)]
 mod tests;
+mod tuning;
 mod weighted;
 mod weights;
 
 use glam::DVec3;
 use rayon::prelude::*;
 
-use crate::problem::{Errors, NodalProblem, Solution, larger};
-use crate::solve::{Limits, Outcome, Polish, Refine, SolveError, Solver, WarmStart, solve_free};
-use crate::system::{Factors, SystemFactor};
+use crate::problem::{Errors, NodalProblem, Solution, WarmStart, nan_max};
+use crate::solve::{Limits, Polish, Refine, SolveError, SolveOutcome, Solver, solve_free};
+use crate::system::{FactorCache, SystemFactor};
 use iterate::Iterate;
+pub use options::{AdmmOptions, ENTRY};
 pub use projection::LocalSolver;
-use projection::Projection;
-pub use settings::{ENTRY, Settings};
-use weighted::{Weighted, any_within, changed_offsets};
-pub use weights::{WeightedNodes, Weights};
+use projection::{Projection, SweepLimits};
+use tuning::TUNING;
+use weighted::{WeightedSystem, any_within, changed_offsets};
+pub use weights::{WeightRule, WeightedNodes};
 
-/// What moves in a step by no more than so many times the tolerance rests.
-const RESTING: f64 = 10.0;
+/// Vector entries per parallel task.
+const CHUNK_SIZE: usize = 1 << 14;
 
-/// Numbers that one task takes.
-const CHUNK: usize = 1 << 14;
-
-/// Iterations after which errors are computed even if they seem to be too large.
-const CHECKED: usize = 20;
-
-/// What errors were found to be of the unrest counts for so much less in every iteration: a check takes as long as some of these.
-const FORGOTTEN: f64 = 0.97;
-
-/// Sweeps of an iteration end when contacts change by this part of its unrest, and contacts sleep while their neighbours change by less than that part. Half of
-/// the one and a third of the other do not save iterations in a ball of hair.
-const ENOUGH: f64 = 0.2;
-const QUIET: f64 = 0.03;
-
-/// The part of the tolerance by which solves in single precision may be off.
-const LIGHT: f64 = 0.01;
-
-/// The solver, with the memory that it keeps from step to step. Nothing in it changes the answer.
+/// The solver, with buffers that it keeps from step to step. Their content does not change results.
 #[derive(Debug)]
 pub struct Admm {
-    /// How it goes about it.
-    pub settings: Settings,
-    weighted: Option<Weighted>,
+    /// Options.
+    pub options: AdmmOptions,
+    weighted: Option<WeightedSystem>,
     projection: Projection,
 }
 
 impl Admm {
-    /// A solver without any memory yet.
-    pub fn new(settings: Settings) -> Self {
+    /// A solver with empty buffers.
+    pub fn new(options: AdmmOptions) -> Self {
         Self {
-            settings,
+            options,
             weighted: None,
             projection: Projection::default(),
         }
     }
 
-    /// Goes to where the step before ended. `factor` is that of A.
+    /// Prepares a solve from the warm start. `factor` is that of A.
     fn begin(
         &mut self,
         problem: &NodalProblem,
@@ -74,165 +69,166 @@ impl Admm {
         warm: &WarmStart,
         limits: Limits,
     ) -> Result<Run, SolveError> {
-        let (settings, tolerance) = (self.settings, limits.tolerance);
+        let (options, tolerance) = (self.options, limits.tolerance);
         let weighted = match self.weighted.take() {
-            Some(weighted) if weighted.is_of(problem) => weighted,
-            _ => Weighted::new(problem, factor)?,
+            Some(weighted) if weighted.fits(problem) => weighted,
+            _ => WeightedSystem::new(problem, factor)?,
         };
         let mut run = Run {
-            settings,
+            options,
             tolerance,
             nodes: WeightedNodes::default(),
             projection: std::mem::take(&mut self.projection),
-            iterate: Iterate::start(problem, factor, warm, &settings),
+            iterate: Iterate::start(problem, factor, warm, &options),
             weighted,
-            weighings: 1,
-            polish: (settings.polishes).then(|| Polish::during(problem, tolerance)),
+            factorizations: 1,
+            polish: (options.polishes).then(|| Polish::during(problem, tolerance)),
             amplification: 1.0,
             best: None,
             is_polished: false,
         };
-        run.projection.local = settings.local;
-        run.pose(problem, &warm.impulses_of(problem), |_| true);
-        run.iterate.place(&run.nodes, &run.projection);
-        run.weighted.weigh(problem, &run.nodes, |_| true)?;
+        run.projection.local = options.local;
+        run.assemble(problem, &warm.impulses_of(problem), |_| true);
+        run.iterate.initialize(&run.nodes, &run.projection);
+        run.weighted.update(problem, &run.nodes, |_| true)?;
         Ok(run)
     }
 }
 
 impl Solver for Admm {
     fn uses_mobilities(&self) -> bool {
-        self.settings.weights == Weights::Mobility
+        self.options.weights == WeightRule::Mobility
     }
 
     fn solve(
         &mut self,
         problem: &mut NodalProblem,
-        factors: &mut Factors,
+        factors: &mut FactorCache,
         warm: &WarmStart,
         limits: Limits,
         refine: &mut dyn Refine,
-    ) -> Result<(Solution, Outcome), SolveError> {
+    ) -> Result<(Solution, SolveOutcome), SolveError> {
         let before = factors.factorizations();
         let (free, mut outcome) = solve_free(problem, factors, limits, refine)?;
         if let Some(solution) = free {
             outcome.factorizations += factors.factorizations() - before;
             return Ok((solution, outcome));
         }
-        let mut run = self.begin(problem, factors.of(&problem.system)?, warm, limits)?;
+        let mut run = self.begin(problem, factors.get(&problem.system)?, warm, limits)?;
         while outcome.iterations < limits.iterations && !outcome.is_converged {
             outcome.iterations += 1;
             let is_last = outcome.iterations == limits.iterations;
-            run.advance(problem, factors, (refine, is_last), &mut outcome)?;
+            run.advance(problem, factors, refine, is_last, &mut outcome)?;
         }
-        outcome.factorizations += run.weighings + factors.factorizations() - before;
-        let solution = run.answer(problem);
+        outcome.factorizations += run.factorizations + factors.factorizations() - before;
+        let solution = run.take_solution(problem);
         self.weighted = Some(run.weighted);
         self.projection = run.projection;
         Ok((solution, outcome))
     }
 }
 
-/// A solve under way.
+/// State of a solve.
 struct Run {
-    settings: Settings,
+    options: AdmmOptions,
     tolerance: f64,
     nodes: WeightedNodes,
     projection: Projection,
     iterate: Iterate,
-    weighted: Weighted,
-    /// How often A + W was factorized.
-    weighings: usize,
+    weighted: WeightedSystem,
+    /// Number of factorizations of A + W.
+    factorizations: usize,
     polish: Option<Polish>,
-    /// By how much the errors exceeded the unrest when they were last computed.
+    /// Ratio of the errors to the residual of the iterate when they were last computed, decayed
+    /// since.
     amplification: f64,
-    /// The best answer whose errors were computed, and whether Newton steps found it, which iterations know nothing of.
+    /// The best solution whose errors were computed.
     best: Option<(Errors, Solution)>,
+    /// Whether the best solution is from Newton steps, so that p and λ do not belong to it.
     is_polished: bool,
 }
 
 impl Run {
-    /// An iteration, and what there is to do after it.
+    /// One iteration, then a check of the errors, Newton steps and a refinement where they are due.
     fn advance(
         &mut self,
         problem: &mut NodalProblem,
-        factors: &mut Factors,
-        (refine, is_last): (&mut dyn Refine, bool),
-        outcome: &mut Outcome,
+        factors: &mut FactorCache,
+        refine: &mut dyn Refine,
+        is_last: bool,
+        outcome: &mut SolveOutcome,
     ) -> Result<(), SolveError> {
         outcome.solves += self.iterate(problem);
         let iteration = outcome.iterations;
-        let is_time = iteration.is_multiple_of(self.settings.refine_every.max(1));
-        if self.is_worth_checking(problem) || iteration.is_multiple_of(CHECKED) || is_last {
+        let is_refine_turn = iteration.is_multiple_of(self.options.refine_every.max(1));
+        self.amplification *= TUNING.amplification_decay;
+        let may_converge = self.error_estimate(problem) <= self.tolerance;
+        if may_converge || iteration.is_multiple_of(TUNING.check_interval) || is_last {
             outcome.solves += 1;
             outcome.products += 1;
-            self.check(problem, factors.of(&problem.system)?);
+            self.check(problem, factors.get(&problem.system)?);
         }
         if !self.is_converged()
             && let Some(polish) = &mut self.polish
-            && polish.is_due(iteration)
+            && polish.poll(iteration)
         {
-            outcome.solves += self.polish(problem, factors.of(&problem.system)?);
+            outcome.solves += self.polish(problem, factors.get(&problem.system)?);
         }
-        // An answer counts if nothing changes when it is looked at.
+        // A solution is final only if a refinement at it does not change the problem.
         let is_converged = self.is_converged();
-        let is_changed =
-            (is_converged || is_time) && self.refine(problem, factors, (refine, is_converged))?;
+        let is_changed = (is_converged || is_refine_turn)
+            && self.refine(problem, factors, refine, is_converged)?;
         outcome.linearisations += usize::from(is_changed);
         outcome.is_converged = is_converged && !is_changed;
         Ok(())
     }
 
-    /// Lets the caller change contacts and matrices, and takes over what changed; whether anything did.
+    /// Lets the caller refine the problem, and transfers the iterate to the refined problem.
+    /// Returns whether the problem changed.
     fn refine(
         &mut self,
         problem: &mut NodalProblem,
-        factors: &mut Factors,
-        (refine, is_answer): (&mut dyn Refine, bool),
+        factors: &mut FactorCache,
+        refine: &mut dyn Refine,
+        is_solution: bool,
     ) -> Result<bool, SolveError> {
-        if !refine.is_due(is_answer) {
+        if !refine.poll(is_solution) {
             return Ok(false);
         }
         let solution = match &self.best {
-            Some((_, best)) if is_answer => best.clone(),
-            _ => Solution::new(
-                self.iterate.answer(problem, &self.nodes),
-                self.projection.impulses(),
-            ),
+            Some((_, best)) if is_solution => best.clone(),
+            _ => self.current_solution(problem),
         };
         let known = WarmStart::from_solution(problem, solution);
-        let refined = refine.refine(problem, &known.velocities, is_answer);
-        if refined.is_nothing() {
+        let refined = refine.refine(problem, &known.velocities, is_solution);
+        if refined.is_empty() {
             return Ok(false);
         }
-        let known = known.refined(&refined);
+        let known = known.rename_contacts(&refined.renamed);
         let is_polished = std::mem::take(&mut self.is_polished);
         self.best = None;
         factors.invalidate_bodies(refined.bodies.iter().copied());
         let before = self.nodes.clone();
         let is_new = |offset: usize| refined.bodies.contains(&problem.system.body_of(offset));
-        self.pose(problem, &known.impulses_of(problem), is_new);
-        match is_answer && is_polished {
-            true => {
-                self.iterate.velocities = known.velocities;
-                self.iterate.place(&self.nodes, &self.projection);
-            }
-            false => {
-                let iterate = &mut self.iterate;
-                iterate.carry_over(&before, &self.nodes, &self.projection);
-            }
+        self.assemble(problem, &known.impulses_of(problem), is_new);
+        if is_solution && is_polished {
+            self.iterate.velocities = known.velocities;
+            self.iterate.initialize(&self.nodes, &self.projection);
+        } else {
+            self.iterate
+                .transfer(&before, &self.nodes, &self.projection);
         }
         let offsets = changed_offsets(problem, &before, &self.nodes);
-        self.weighted.weigh(problem, &self.nodes, |dofs| {
+        self.weighted.update(problem, &self.nodes, |dofs| {
             is_new(dofs.start) || any_within(&offsets, &dofs)
         })?;
-        self.weighings += 1;
+        self.factorizations += 1;
         Ok(true)
     }
 
-    /// Takes over the contacts of the problem, with r. Of nodes in other bodies than before, as a function of where they start says, everything
-    /// may be new.
-    fn pose(
+    /// Assembles weights and projection for the contacts of the problem, with impulses r. `is_new`
+    /// tells by the offset of a node whether the matrix of its body changed.
+    fn assemble(
         &mut self,
         problem: &NodalProblem,
         impulses: &[DVec3],
@@ -240,100 +236,109 @@ impl Run {
     ) {
         let offsets = &problem.system.node_offset;
         let is_changed = |node: u32| is_new(offsets[node as usize]);
-        self.nodes = WeightedNodes::after(&self.nodes, problem, self.settings.weights, is_changed);
-        self.projection.pose(problem, &self.nodes, impulses);
+        self.nodes = WeightedNodes::after(&self.nodes, problem, self.options.weights, is_changed);
+        self.projection.assemble(problem, &self.nodes, impulses);
     }
 
-    /// One iteration of Alg. 4; how many times it went through the factors.
+    /// One iteration of Alg. 4. Returns the number of solves with the factors of A + W.
     fn iterate(&mut self, problem: &NodalProblem) -> usize {
-        let (iterate, nodes) = (&mut self.iterate, &self.nodes);
-        let weighted = &mut self.weighted;
-        // Update the velocities of all degrees of freedom: once for all, then only for what changes.
-        let (unrest, mut products) = (iterate.unrest, 1);
-        match iterate.pull(problem, nodes) {
-            Some(mut rhs) => {
-                // The first solve has nothing to be measured by.
-                let accuracy = match unrest.is_finite() {
-                    true => 1e-3 * unrest,
-                    false => 0.0,
-                };
-                let enough = LIGHT * self.tolerance / problem.step;
-                let velocities = &mut iterate.velocities;
-                products = weighted.solve(&mut rhs, velocities, [accuracy, enough]);
-                if !weighted.is_exact() {
-                    iterate.forget();
-                }
-            }
-            None => {
-                let (change, velocities) = iterate.change();
-                weighted.add_solution(change, velocities);
-            }
-        }
-        // Update the feasible projection.
-        let quiet = match self.settings.sleeps {
-            true => QUIET * unrest,
-            false => 0.0,
+        // The residual of the iteration before; the updates below overwrite it.
+        let residual = self.iterate.residual;
+        let solves = self.update_velocities(problem, residual);
+        self.update_projection(residual);
+        solves
+    }
+
+    /// v from (A + W) v = f + W (p̂ + λ̂): the full system in the first iteration, then only for
+    /// the change of the right-hand side. Returns the number of solves with the factors.
+    fn update_velocities(&mut self, problem: &NodalProblem, residual: f64) -> usize {
+        let iterate = &mut self.iterate;
+        let Some(mut rhs) = iterate.right_hand_side(problem, &self.nodes) else {
+            let (change, velocities) = iterate.rhs_change();
+            self.weighted.add_solution(change, velocities);
+            return 1;
         };
-        let enough = ENOUGH * unrest;
-        let start = (nodes.nodes.len(), |place| iterate.aim(nodes, place));
-        let sweeps = self.settings.sweeps;
-        let change = self.projection.project(start, sweeps, enough, quiet);
-        let is_accelerated = self.settings.is_accelerated;
-        iterate.advance(nodes, &self.projection, is_accelerated);
-        iterate.unrest = larger(iterate.unrest, change);
-        products
+        // Before the first iteration there is no residual to scale the accuracy by.
+        let accuracy = if residual.is_finite() {
+            TUNING.solve_accuracy_factor * residual
+        } else {
+            0.0
+        };
+        let single_precision = TUNING.single_precision_factor * self.tolerance / problem.step;
+        let velocities = &mut iterate.velocities;
+        let solves = (self.weighted).solve(&mut rhs, velocities, accuracy, single_precision);
+        if !self.weighted.is_exact() {
+            iterate.invalidate_velocities();
+        }
+        solves
     }
 
-    /// What the errors are likely to be (m).
+    /// p by Gauss-Seidel sweeps, then λ and the acceleration.
+    fn update_projection(&mut self, residual: f64) {
+        let (iterate, nodes) = (&mut self.iterate, &self.nodes);
+        let sleep_threshold = if self.options.sleeps {
+            TUNING.sleep_threshold_factor * residual
+        } else {
+            0.0
+        };
+        let limits = SweepLimits {
+            max_sweeps: self.options.sweeps,
+            tolerance: TUNING.sweep_tolerance_factor * residual,
+            sleep_threshold,
+        };
+        let start = |index| iterate.projection_start(nodes, index);
+        let change = (self.projection).project(nodes.nodes.len(), start, limits);
+        iterate.advance(nodes, &self.projection, self.options.is_accelerated);
+        iterate.residual = nan_max(iterate.residual, change);
+    }
+
+    /// Estimate of the errors (m).
     fn error_estimate(&self, problem: &NodalProblem) -> f64 {
-        problem.step * self.iterate.unrest * self.amplification
+        problem.step * self.iterate.residual * self.amplification
     }
 
-    /// Whether the errors may be small enough.
-    fn is_worth_checking(&mut self, problem: &NodalProblem) -> bool {
-        // What was seen once need not hold for ever.
-        self.amplification *= FORGOTTEN;
-        self.error_estimate(problem) <= self.tolerance
-    }
-
-    /// Computes the errors of where it is: of p, and of the velocities that its impulses make. p lets nothing creep where everything
-    /// rests. The other keeps momentum to the last digit, and while things move it is ten times better, since what is left of the
-    /// momentum is mostly far from all contacts.
+    /// Computes the errors of two candidate solutions with the current impulses: p, and the
+    /// velocities A⁻¹ (f + Bᵀ r). With p, bodies at rest do not creep. The second conserves
+    /// momentum to rounding and has ten times smaller errors in motion, because the momentum
+    /// residual of p is mostly far from contacts.
     fn check(&mut self, problem: &NodalProblem, factor: &SystemFactor) {
         let impulses = self.projection.impulses();
-        let feasible = self.iterate.answer(problem, &self.nodes);
-        let mut beside = problem.residual(&feasible, &impulses);
-        factor.solve_in_place(&problem.system, &mut beside);
-        // By way of what is left over: the same from A and f alone would have the rounding of large forces.
-        let moved = feasible.par_iter().zip(&beside).with_min_len(CHUNK);
-        let mut velocities: Vec<f64> = moved.map(|(p, b)| p - b).collect();
+        let feasible = self.iterate.feasible_velocities(problem, &self.nodes);
+        let mut correction = problem.residual(&feasible, &impulses);
+        factor.solve_in_place(&problem.system, &mut correction);
+        // p − A⁻¹ρ instead of A⁻¹ (f + Bᵀ r), which would have the rounding of large forces.
+        let pairs = feasible.par_iter().zip(&correction);
+        let pairs = pairs.with_min_len(CHUNK_SIZE);
+        let mut velocities: Vec<f64> = pairs.map(|(p, c)| p - c).collect();
         let mut errors = Errors {
             contact: problem.contact_error(&velocities, &impulses),
             momentum: 0.0,
         };
         let tolerance = self.tolerance;
-        if problem.step * self.iterate.fastest() <= RESTING * tolerance {
-            let of_feasible = Errors {
+        if problem.step * self.iterate.max_speed() <= TUNING.rest_tolerance_factor * tolerance {
+            let feasible_errors = Errors {
                 contact: problem.contact_error(&feasible, &impulses),
-                momentum: problem.largest_displacement(&beside),
+                momentum: problem.largest_displacement(&correction),
             };
-            let least = of_feasible.largest();
-            let is_worse = least > tolerance && errors.contact < least;
+            let largest = feasible_errors.largest();
+            let is_worse = largest > tolerance && errors.contact < largest;
             if !is_worse {
-                (errors, velocities) = (of_feasible, feasible);
+                (errors, velocities) = (feasible_errors, feasible);
             }
         }
-        let unrest = problem.step * self.iterate.unrest;
-        if unrest > 0.0 {
-            self.amplification = (errors.largest() / unrest).max(0.1);
+        let residual = problem.step * self.iterate.residual;
+        if residual > 0.0 {
+            self.amplification = (errors.largest() / residual).max(TUNING.min_amplification);
         }
         let solution = Solution::new(velocities, impulses);
         self.is_polished &= !self.offer(errors, solution);
     }
 
-    /// Keeps an answer if it is better than the best; whether it is.
+    /// Keeps a solution if its errors are below those of the best. Returns whether they are.
     fn offer(&mut self, errors: Errors, solution: Solution) -> bool {
-        let is_less = |best: &(Errors, Solution)| errors.largest() < best.0.largest();
+        let is_less = |best: &(Errors, Solution)| {
+            errors.largest() < best.0.largest() || best.0.largest().is_nan()
+        };
         let is_better = self.best.as_ref().is_none_or(is_less);
         if is_better {
             self.best = Some((errors, solution));
@@ -341,32 +346,39 @@ impl Run {
         is_better
     }
 
-    /// Whether the best answer is within the tolerance.
+    /// Whether the best solution is within the tolerance.
     fn is_converged(&self) -> bool {
         let is_within = |best: &(Errors, Solution)| best.0.largest() <= self.tolerance;
         self.best.as_ref().is_some_and(is_within)
     }
 
-    /// Newton steps from here on; ADMM goes on from their end if they helped. How many times they went through the factors.
+    /// Newton steps from the current impulses; their result is kept if it is better than the best
+    /// solution. Returns the number of solves with the factors of A.
     fn polish(&mut self, problem: &NodalProblem, factor: &SystemFactor) -> usize {
         let Some(polish) = &mut self.polish else {
             return 0;
         };
         let impulses = self.projection.impulses();
-        let (found, products) = polish.run(problem, factor, &impulses);
+        let (found, solves) = polish.run(problem, factor, &impulses);
         if let Some((errors, solution)) = found {
             self.is_polished |= self.offer(errors, solution);
         }
-        products
+        solves
     }
 
-    fn answer(&mut self, problem: &NodalProblem) -> Solution {
+    /// The best solution; the current one if no errors were computed.
+    fn take_solution(&mut self, problem: &NodalProblem) -> Solution {
         match self.best.take() {
             Some((_, solution)) => solution,
-            None => Solution::new(
-                self.iterate.answer(problem, &self.nodes),
-                self.projection.impulses(),
-            ),
+            None => self.current_solution(problem),
         }
+    }
+
+    /// p with the current impulses.
+    fn current_solution(&self, problem: &NodalProblem) -> Solution {
+        Solution::new(
+            self.iterate.feasible_velocities(problem, &self.nodes),
+            self.projection.impulses(),
+        )
     }
 }

@@ -1,4 +1,5 @@
-//! The function of Alart and Curnier (1991), which is zero where the law of Coulomb and Signorini holds, and its derivative.
+//! The function of Alart and Curnier (1991), whose zeros are the solutions of the law of Signorini
+//! and Coulomb, and its generalized derivative.
 
 use glam::{DMat3, DVec3};
 
@@ -16,7 +17,7 @@ pub struct AlartCurnier {
 }
 
 impl AlartCurnier {
-    /// In local axes (normal, tangent, tangent), with ρ > 0 (kg).
+    /// The function at u and r in local axes (normal, tangent, tangent), with ρ > 0 (kg).
     pub fn new(mu: f64, u: DVec3, r: DVec3, rho: f64) -> Self {
         let target = r - u * rho;
         if target.x.is_nan() || target.x <= 0.0 {
@@ -35,7 +36,7 @@ impl AlartCurnier {
                 by_velocity: DMat3::from_diagonal(DVec3::splat(rho)),
             };
         }
-        // On the edge of the disk: its radius grows with the pressure, the point on it turns with τ_T.
+        // Slip: the radius of the disk grows with τ_N, and the point on its edge rotates with τ_T.
         let direction = slip / length;
         let cut = radius / length;
         let tangential = DMat3::from_diagonal(DVec3::new(0.0, 1.0, 1.0));
@@ -61,26 +62,28 @@ mod tests {
 
     proptest! {
         #[test]
-        fn derivatives_are_those_of_the_value(
-            u in vector(), r in vector(), du in vector(), dr in vector(), mu in 0.0f64..1.5, rho in 0.1f64..3.0,
+        fn derivatives_agree_with_central_differences(
+            u in vector(), r in vector(), du in vector(), dr in vector(),
+            mu in 0.0f64..1.5, rho in 0.1f64..3.0,
         ) {
             let target = r - u * rho;
             let slip = target.y.hypot(target.z);
-            // Away from where the cases meet.
-            prop_assume!(target.x.abs() > 1e-3 && (slip - mu * target.x).abs() > 1e-3 && slip > 1e-2);
+            // Away from the boundaries between open, stick and slip.
+            prop_assume!(target.x.abs() > 1e-3 && (slip - mu * target.x).abs() > 1e-3);
+            prop_assume!(slip > 1e-2);
             let at = AlartCurnier::new(mu, u, r, rho);
             let step = 1e-6;
             let ahead = AlartCurnier::new(mu, u + du * step, r + dr * step, rho).value;
             let behind = AlartCurnier::new(mu, u - du * step, r - dr * step, rho).value;
             let wanted = (ahead - behind) / (2.0 * step);
             let found = at.by_impulse * dr + at.by_velocity * du;
-            // Second differences of a direction are below (1/slip)³ h².
+            // The error of the differences is below (1/slip)³ h².
             prop_assert!((found - wanted).length() < 1e-5, "{found} {wanted}");
         }
     }
 
     #[test]
-    fn zero_exactly_where_the_law_holds() {
+    fn the_function_is_zero_exactly_where_the_law_holds() {
         let value = |u, r| AlartCurnier::new(0.5, u, r, 2.0).value;
         assert_eq!(value(DVec3::new(1.0, 3.0, 0.0), DVec3::ZERO), DVec3::ZERO);
         assert_eq!(value(DVec3::ZERO, DVec3::new(2.0, 0.9, 0.0)), DVec3::ZERO);

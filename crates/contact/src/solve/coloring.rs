@@ -1,49 +1,52 @@
-//! Which contacts can be solved side by side.
+//! Coloring of contacts into stages that are solved in parallel.
 //!
-//! Contacts of a stage share no node, so that threads cannot meet and the result does not depend on them (Daviet 2020, 6.2.8).
-//! The coloring is greedy, in the order of the contacts: always the same.
+//! Contacts of a stage share no node, so that there are no races and the result does not depend on
+//! the threads (Daviet 2020, 6.2.8). The coloring is greedy in the order of the contacts, and
+//! therefore deterministic.
 
 use std::ops::Range;
 
-/// Stages that run in parallel. What fits into none of them is done in sequence.
+/// Number of parallel stages. Contacts that fit into none of them are solved in sequence.
 pub const STAGES: usize = 8;
 
-/// An order of contacts by stages.
+/// Contacts in the order of their stages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coloring {
-    /// Contacts in the order in which they are solved.
+    /// Contacts in the order of their solves.
     pub order: Vec<u32>,
-    /// The parts of `order` whose contacts share nothing; at most [`STAGES`].
+    /// The ranges of `order` whose contacts are independent; at most [`STAGES`].
     pub stages: Vec<Range<usize>>,
-    /// The part of `order` that is done one by one.
+    /// The range of `order` that is solved in sequence.
     pub rest: Range<usize>,
 }
 
 impl Coloring {
-    /// Colors contacts whose places (nodes, bodies) are given by a function; there are `places` of them.
-    pub fn new<'a, I>(contacts: usize, places: usize, of_contact: impl Fn(usize) -> I) -> Self
+    /// Colors contacts so that those of a stage share no node. `stencil` returns the nodes of a
+    /// contact, which are below `nodes`.
+    pub fn new<'a, I>(contacts: usize, nodes: usize, stencil: impl Fn(usize) -> I) -> Self
     where
         I: Iterator<Item = u32> + Clone + 'a,
     {
-        let mut taken = vec![0u8; places];
+        // The colors at each node, as bits.
+        let mut taken = vec![0u8; nodes];
         let colors: Vec<u8> = (0..contacts)
             .map(|contact| {
-                let places = of_contact(contact);
-                let used = places
+                let nodes = stencil(contact);
+                let used = nodes
                     .clone()
-                    .fold(0, |used, place| used | taken[place as usize]);
+                    .fold(0, |used, node| used | taken[node as usize]);
                 let color = used.trailing_ones() as usize;
                 if color < STAGES {
-                    places.for_each(|place| taken[place as usize] |= 1 << color);
+                    nodes.for_each(|node| taken[node as usize] |= 1 << color);
                 }
                 color as u8
             })
             .collect();
-        Self::of_colors(&colors)
+        Self::from_colors(&colors)
     }
 
-    /// Colors contacts so that those of a stage are no neighbours; a function gives the neighbours of each, in both directions.
-    pub fn of_graph<'a, I>(contacts: usize, neighbours: impl Fn(usize) -> I) -> Self
+    /// Colors contacts so that those of a stage are not neighbours. `neighbours` must be symmetric.
+    pub fn from_graph<'a, I>(contacts: usize, neighbours: impl Fn(usize) -> I) -> Self
     where
         I: Iterator<Item = u32> + 'a,
     {
@@ -54,12 +57,12 @@ impl Coloring {
             let used = colored.fold(0, |used: u8, color| used | color);
             colors.push(used.trailing_ones() as u8);
         }
-        Self::of_colors(&colors)
+        Self::from_colors(&colors)
     }
 
-    /// The order by colors; [`STAGES`] stands for none.
-    fn of_colors(colors: &[u8]) -> Self {
-        // Counting keeps the order of the contacts within a color, which is the order of memory.
+    /// The order by colors; [`STAGES`] is the color of contacts without a stage.
+    fn from_colors(colors: &[u8]) -> Self {
+        // A counting sort keeps the order of contacts, and of their memory, within a color.
         let mut starts = [0; STAGES + 2];
         for color in colors {
             starts[*color as usize + 1] += 1;
@@ -90,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn contacts_of_a_stage_share_no_place(
+        fn contacts_of_a_stage_share_no_node(
             contacts in prop::collection::vec(prop::collection::vec(0u32..40, 1..5), 0..200),
         ) {
             let coloring = Coloring::new(contacts.len(), 40, |c| contacts[c].iter().copied());
@@ -101,11 +104,11 @@ mod tests {
             for stage in &coloring.stages {
                 let mut seen = [false; 40];
                 for contact in &coloring.order[stage.clone()] {
-                    let mut places = contacts[*contact as usize].clone();
-                    places.sort_unstable();
-                    places.dedup();
-                    for place in places {
-                        prop_assert!(!std::mem::replace(&mut seen[place as usize], true));
+                    let mut nodes = contacts[*contact as usize].clone();
+                    nodes.sort_unstable();
+                    nodes.dedup();
+                    for node in nodes {
+                        prop_assert!(!std::mem::replace(&mut seen[node as usize], true));
                     }
                 }
             }
@@ -116,24 +119,24 @@ mod tests {
     fn neighbours_are_in_different_stages() {
         // A ring of seven needs three colors.
         let ring = |contact: usize| [(contact + 1) % 7, (contact + 6) % 7].map(|c| c as u32);
-        let coloring = Coloring::of_graph(7, |contact| ring(contact).into_iter());
+        let coloring = Coloring::from_graph(7, |contact| ring(contact).into_iter());
         assert_eq!(coloring.stages.len(), 3);
         assert!(coloring.rest.is_empty());
         for stage in &coloring.stages {
             let contacts = &coloring.order[stage.clone()];
-            let meets =
+            let has_neighbour =
                 |contact: &u32| ring(*contact as usize).iter().any(|n| contacts.contains(n));
-            assert!(!contacts.iter().any(meets));
+            assert!(!contacts.iter().any(has_neighbour));
         }
-        // Twelve that are all neighbours: eight stages, and four in sequence.
-        let all = Coloring::of_graph(12, |_| 0..12);
+        // Twelve contacts that are all neighbours: eight stages, and four contacts in sequence.
+        let all = Coloring::from_graph(12, |_| 0..12);
         assert_eq!((all.stages.len(), all.rest), (8, 8..12));
     }
 
     #[test]
-    fn a_hub_leaves_most_contacts_for_the_end() {
+    fn contacts_of_a_common_node_beyond_the_stages_are_solved_in_sequence() {
         let coloring = Coloring::new(20, 21, |contact| [0, contact as u32 + 1].into_iter());
-        // All share place 0, so that a stage has one contact each.
+        // All contacts share node 0, so that each stage has one contact.
         assert_eq!(coloring.stages.len(), 8);
         assert_eq!(coloring.rest, 8..20);
         assert_eq!(coloring.order, (0..20).collect::<Vec<_>>());

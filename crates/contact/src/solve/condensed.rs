@@ -1,83 +1,79 @@
-//! The robust solver on problems in velocities and impulses, by way of their Delassus operator.
+//! The robust solver on nodal problems, which are condensed to Delassus problems first.
 
 use glam::DVec3;
 
 use super::admm::{self, Admm};
-use super::refining::FixedSolver;
-use super::{Limits, Outcome, SolveError, Solver, Unrefined, WarmStart, robust};
+use super::refinement::FixedSolver;
+use super::{Limits, NoRefinement, SolveError, SolveOutcome, Solver, robust};
 use crate::delassus::DelassusProblem;
-use crate::delassus::nodal::{Inverses, TooManyNodes, to_local, to_solution};
+use crate::delassus::nodal::{InverseBlocks, TooManyNodes, to_local, to_solution};
 use crate::law;
-use crate::problem::{NodalProblem, Solution, larger};
-use crate::system::{Factors, SystemFactor};
+use crate::problem::{NodalProblem, Solution, WarmStart, nan_max};
+use crate::system::{FactorCache, SystemFactor};
 
-/// Relative tolerances that are tried in turn, until the errors in metres are small enough.
-const TOLERANCES: [f64; 6] = [1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14];
+/// Relative tolerances of the robust solver, tried in turn until the errors in metres are within
+/// the tolerance.
+const RELATIVE_TOLERANCES: [f64; 6] = [1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14];
 
-/// A⁻¹ between touched nodes, kept while a problem is refined.
+/// Condenses nodal problems. Keeps A⁻¹ between contact nodes while a problem is refined.
 #[derive(Debug, Default)]
 pub(super) struct Condenser {
-    inverses: Inverses,
+    inverses: InverseBlocks,
 }
 
 impl Condenser {
-    /// The problem in the impulses alone, and how many solves it took. Matrices have changed only
-    /// of the bodies that a function tells.
-    pub(super) fn pose(
+    /// The Delassus problem of a nodal problem, and the number of solves with the factors.
+    /// `is_changed` tells the bodies whose matrix changed since the last call.
+    pub(super) fn condense(
         &mut self,
         problem: &NodalProblem,
         factor: &SystemFactor,
         is_changed: &dyn Fn(usize) -> bool,
     ) -> Result<(DelassusProblem, usize), TooManyNodes> {
         let solves = self.inverses.update(problem, factor, is_changed)?;
-        Ok((self.inverses.pose(problem, factor), solves + 1))
+        Ok((self.inverses.condense(problem, factor), solves + 1))
     }
 }
 
-/// Solves a problem from impulses r, up to both of its errors (m). `factor` is that of A.
+/// Solves a problem from impulses r, to a tolerance of both errors (m). `factor` is that of A.
 ///
 /// # Errors
-/// If too many nodes of a body are touched.
+/// If too many nodes of a body are in contact.
 pub fn solve(
     problem: &NodalProblem,
     factor: &SystemFactor,
     impulses: &[DVec3],
     tolerance: f64,
-) -> Result<(Solution, Outcome), TooManyNodes> {
-    let condensed = Condenser::default().pose(problem, factor, &|_| true)?;
-    Ok(solve_condensed(
-        problem,
-        factor,
-        condensed,
-        (impulses, tolerance),
-    ))
+) -> Result<(Solution, SolveOutcome), TooManyNodes> {
+    let (delassus, solves) = Condenser::default().condense(problem, factor, &|_| true)?;
+    let (solution, mut outcome) = solve_condensed(problem, factor, &delassus, impulses, tolerance);
+    outcome.solves += solves;
+    Ok((solution, outcome))
 }
 
-/// The same with the problem in the impulses, and what that took.
+/// Solves a problem whose Delassus problem is given.
 fn solve_condensed(
     problem: &NodalProblem,
     factor: &SystemFactor,
-    (posed, solves): (DelassusProblem, usize),
-    (impulses, tolerance): (&[DVec3], f64),
-) -> (Solution, Outcome) {
-    let mut outcome = Outcome {
-        solves,
-        ..Outcome::default()
-    };
+    delassus: &DelassusProblem,
+    impulses: &[DVec3],
+    tolerance: f64,
+) -> (Solution, SolveOutcome) {
+    let mut outcome = SolveOutcome::default();
     let mut local = to_local(problem, impulses);
-    let mut least = contact_error(problem, &posed, &local);
-    for relative in TOLERANCES {
-        // Rounding in W is a part of the errors: what is hardly good enough may be graded as worse.
-        if least <= 0.5 * tolerance {
+    let mut smallest = contact_error(problem, delassus, &local);
+    for relative in RELATIVE_TOLERANCES {
+        // Rounding in W contributes to the errors: half the tolerance leaves room for it.
+        if smallest <= 0.5 * tolerance {
             break;
         }
         let mut next = local.clone();
-        let found = robust::solve(&posed, relative, &mut next);
+        let found = robust::solve(delassus, relative, &mut next);
         outcome.iterations += found.iterations;
         outcome.products += found.products;
-        let error = contact_error(problem, &posed, &next);
-        if least.is_nan() || error < least {
-            least = error;
+        let error = contact_error(problem, delassus, &next);
+        if smallest.is_nan() || error < smallest {
+            smallest = error;
             local = next;
         }
         if !found.is_converged {
@@ -91,51 +87,59 @@ fn solve_condensed(
     (solution, outcome)
 }
 
-/// The robust solver on nodal problems. What is too large to be condensed goes to a solver that
-/// does without.
+/// The robust solver on nodal problems. Problems that are too large to be condensed are solved by
+/// ADMM.
 #[derive(Debug, Default)]
 pub struct Condensed {
     condenser: Condenser,
-    large: Option<Admm>,
+    fallback: Option<Admm>,
 }
 
 impl FixedSolver for Condensed {
     fn solve_fixed(
         &mut self,
         problem: &NodalProblem,
-        factors: &mut Factors,
+        factors: &mut FactorCache,
         warm: &WarmStart,
         limits: Limits,
         is_changed: &dyn Fn(usize) -> bool,
-    ) -> Result<(Solution, Outcome), SolveError> {
-        let factor = factors.of(&problem.system)?;
-        match self.condenser.pose(problem, factor, is_changed) {
-            Ok(condensed) => {
+    ) -> Result<(Solution, SolveOutcome), SolveError> {
+        let factor = factors.get(&problem.system)?;
+        match self.condenser.condense(problem, factor, is_changed) {
+            Ok((delassus, solves)) => {
                 let impulses = warm.impulses_of(problem);
-                let start = (&impulses[..], limits.tolerance);
-                Ok(solve_condensed(problem, factor, condensed, start))
+                let (solution, mut outcome) =
+                    solve_condensed(problem, factor, &delassus, &impulses, limits.tolerance);
+                outcome.solves += solves;
+                Ok((solution, outcome))
             }
             Err(_) => {
                 let admm = self
-                    .large
-                    .get_or_insert_with(|| Admm::new(admm::Settings::default()));
-                admm.solve(&mut problem.clone(), factors, warm, limits, &mut Unrefined)
+                    .fallback
+                    .get_or_insert_with(|| Admm::new(admm::AdmmOptions::default()));
+                admm.solve(
+                    &mut problem.clone(),
+                    factors,
+                    warm,
+                    limits,
+                    &mut NoRefinement,
+                )
             }
         }
     }
 }
 
-/// The contact error of a problem from its Delassus operator, without a solve (m).
+/// The contact error of a nodal problem (m), from its Delassus problem, without a solve.
 pub(super) fn contact_error(
     problem: &NodalProblem,
-    posed: &DelassusProblem,
+    delassus: &DelassusProblem,
     impulses: &[DVec3],
 ) -> f64 {
-    let velocities = posed.velocities(impulses);
+    let velocities = delassus.velocities(impulses);
     let error = |contact: usize| {
-        let scaled = impulses[contact] * problem.lightness(contact);
-        law::natural_map(posed.friction[contact], velocities[contact], scaled, 1.0).length()
+        let scaled = impulses[contact] * problem.inverse_effective_mass(contact);
+        law::natural_map(delassus.friction[contact], velocities[contact], scaled, 1.0).length()
     };
-    let errors = (0..posed.contacts()).map(error);
-    problem.step * errors.fold(0.0, larger)
+    let errors = (0..delassus.contacts()).map(error);
+    problem.step * errors.fold(0.0, nan_max)
 }

@@ -1,7 +1,8 @@
-//! The solver `gauss-seidel`: one contact after the other, each exactly, on the Delassus operator (Jean 1999; Daviet et al. 2011).
+//! The solver `gauss-seidel`: nonlinear block Gauss-Seidel on the Delassus operator, with an exact
+//! solve of each contact (Jean 1999; Daviet et al. 2011).
 //!
-//! The reference for other solvers. Contacts that are no neighbours are solved side by side, in stages; contacts that hardly
-//! change sleep for a few sweeps.
+//! The reference for other solvers. Contacts that are not neighbours are solved in parallel, in
+//! stages; contacts that hardly change sleep for a few sweeps.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -9,31 +10,33 @@ use rayon::prelude::*;
 use super::coloring::Coloring;
 use super::condensed::{Condenser, contact_error};
 use super::options::{OptionKind, OptionSpec, OptionValue};
-use super::refining::{FixedSolver, Refining};
-use super::table::{Iterations, SolverEntry};
-use super::{Limits, Outcome, SolveError, WarmStart};
+use super::refinement::{FixedSolver, RefinementLoop};
+use super::table::{IterationLimits, SolverEntry};
+use super::{Limits, SolveError, SolveOutcome};
 use crate::delassus::DelassusProblem;
 use crate::delassus::nodal::{to_local, to_solution};
 use crate::law;
-use crate::problem::{NodalProblem, Solution, larger};
-use crate::system::Factors;
+use crate::problem::{NodalProblem, Solution, WarmStart, nan_max};
+use crate::system::FactorCache;
 
-/// Contacts that a thread takes at a time.
-const CHUNK: usize = 64;
+/// Contacts per parallel task.
+const CHUNK_SIZE: usize = 64;
 
-/// How many sweeps a contact sleeps.
-const SLEEP: u32 = 8;
+/// Number of sweeps that a contact sleeps.
+const SLEEP_SWEEPS: u32 = 8;
 
-/// A contact that changes by less than this part of the largest change sleeps.
-const QUIET: f64 = 0.01;
+/// A contact falls asleep if it changes by less than this fraction of the largest change of the
+/// previous sweep.
+const SLEEP_THRESHOLD_FACTOR: f64 = 0.01;
 
-/// Sweeps between two looks at the errors.
-const SWEEPS: usize = 4;
+/// Sweeps between two computations of the errors.
+const CHECK_INTERVAL: usize = 4;
 
-/// The solver in the table.
+/// Entry in the table of solvers.
 pub const ENTRY: SolverEntry = SolverEntry {
     name: "gauss-seidel",
-    help: "One contact after the other, each exactly, on the Delassus operator (Jean 1999); a reference for small problems.",
+    help: "Gauss-Seidel sweeps with an exact solve of each contact, on the Delassus operator (Jean \
+           1999); a reference for small problems.",
     delassus: Some(|problem, options, limits, impulses| {
         solve(problem, options.flag("sleep"), limits, impulses)
     }),
@@ -46,39 +49,33 @@ pub const ENTRY: SolverEntry = SolverEntry {
         },
         OptionSpec {
             name: "polish",
-            help: "Whether Newton steps on the contacts follow where sweeps do not converge.",
+            help: "Whether to try Newton steps on the contacts if the sweeps do not converge.",
             kind: OptionKind::Flag,
             default: OptionValue::Flag(true),
         },
     ],
     build: |options| {
-        Box::new(Refining {
+        Box::new(RefinementLoop {
             solver: GaussSeidel::new(options.flag("sleep")),
             polishes: options.flag("polish"),
         })
     },
-    iterations: Iterations {
-        alone: 10_000,
+    iterations: IterationLimits {
+        standalone: 10_000,
         in_step: 2000,
     },
 };
 
-/// Solves a problem in the impulses from those given, until both of its errors are within the
-/// tolerance.
+/// Solves a Delassus problem, starting from the impulses given, until both of its errors are within
+/// the tolerance.
 pub fn solve(
     problem: &DelassusProblem,
     sleeps: bool,
     limits: Limits,
     impulses: &mut [DVec3],
-) -> Outcome {
-    sweep_until(
-        problem,
-        sleeps,
-        limits,
-        (impulses, |impulses: &[DVec3]| {
-            problem.errors(impulses).largest()
-        }),
-    )
+) -> SolveOutcome {
+    let error = |impulses: &[DVec3]| problem.errors(impulses).largest();
+    sweep_until_converged(problem, sleeps, limits, impulses, error)
 }
 
 /// The solver of nodal problems.
@@ -90,7 +87,7 @@ pub struct GaussSeidel {
 }
 
 impl GaussSeidel {
-    /// A solver without any memory yet.
+    /// A solver with empty buffers.
     pub fn new(sleeps: bool) -> Self {
         Self {
             sleeps,
@@ -103,16 +100,17 @@ impl FixedSolver for GaussSeidel {
     fn solve_fixed(
         &mut self,
         problem: &NodalProblem,
-        factors: &mut Factors,
+        factors: &mut FactorCache,
         warm: &WarmStart,
         limits: Limits,
         is_changed: &dyn Fn(usize) -> bool,
-    ) -> Result<(Solution, Outcome), SolveError> {
-        let factor = factors.of(&problem.system)?;
-        let (posed, solves) = self.condenser.pose(problem, factor, is_changed)?;
+    ) -> Result<(Solution, SolveOutcome), SolveError> {
+        let factor = factors.get(&problem.system)?;
+        let (delassus, solves) = self.condenser.condense(problem, factor, is_changed)?;
         let mut impulses = to_local(problem, &warm.impulses_of(problem));
-        let error = |impulses: &[DVec3]| contact_error(problem, &posed, impulses);
-        let mut outcome = sweep_until(&posed, self.sleeps, limits, (&mut impulses, error));
+        let error = |impulses: &[DVec3]| contact_error(problem, &delassus, impulses);
+        let mut outcome =
+            sweep_until_converged(&delassus, self.sleeps, limits, &mut impulses, error);
         let solution = to_solution(problem, factor, &impulses);
         let errors = problem.errors(factor, &solution.velocities, &solution.impulses);
         outcome.is_converged = errors.largest() <= limits.tolerance;
@@ -121,23 +119,24 @@ impl FixedSolver for GaussSeidel {
     }
 }
 
-/// Sweeps from some impulses until the error, which a function tells, is within the tolerance. The
-/// best impulses seen are returned.
-fn sweep_until(
+/// Sweeps from the impulses given until `error` is within the tolerance. At the iteration limit,
+/// `impulses` are those with the smallest error.
+fn sweep_until_converged(
     problem: &DelassusProblem,
     sleeps: bool,
     limits: Limits,
-    (impulses, error): (&mut [DVec3], impl Fn(&[DVec3]) -> f64),
-) -> Outcome {
+    impulses: &mut [DVec3],
+    error: impl Fn(&[DVec3]) -> f64,
+) -> SolveOutcome {
     let mut sweeper = Sweeper::new(problem, sleeps);
-    let mut outcome = Outcome::default();
+    let mut outcome = SolveOutcome::default();
     let mut best = (error(impulses), impulses.to_vec());
     while best.0.is_nan() || best.0 > limits.tolerance {
         if outcome.iterations >= limits.iterations {
             impulses.copy_from_slice(&best.1);
             return outcome;
         }
-        let sweeps = SWEEPS.min(limits.iterations - outcome.iterations);
+        let sweeps = CHECK_INTERVAL.min(limits.iterations - outcome.iterations);
         for _ in 0..sweeps {
             sweeper.sweep(problem, impulses);
         }
@@ -152,26 +151,27 @@ fn sweep_until(
     outcome
 }
 
-/// Sweeps over all contacts.
+/// Sweeps over all contacts, with their sleep.
 #[derive(Clone, Debug)]
 pub struct Sweeper {
     coloring: Coloring,
+    /// Sweeps that each contact still sleeps.
     sleep: Vec<u32>,
     sleeps: bool,
-    /// The largest change of an impulse in the last sweep, times ‖W_cc‖ (m/s).
+    /// Largest change of an impulse in the last sweep, times ‖W_cc‖ (m/s).
     change: f64,
     /// ‖W_cc‖.
     scales: Vec<f64>,
 }
 
 impl Sweeper {
-    /// For a problem.
+    /// Sweeps for a problem, with all contacts awake.
     pub fn new(problem: &DelassusProblem, sleeps: bool) -> Self {
         let operator = &problem.operator;
         let neighbours = |contact: usize| operator.row(contact).0.iter().copied();
         let scale = |contact: usize| crate::symmetric::spectral_norm(operator.diagonal(contact));
         Self {
-            coloring: Coloring::of_graph(problem.contacts(), neighbours),
+            coloring: Coloring::from_graph(problem.contacts(), neighbours),
             sleep: vec![0; problem.contacts()],
             sleeps,
             change: 0.0,
@@ -179,11 +179,11 @@ impl Sweeper {
         }
     }
 
-    /// Solves every contact that is awake once, given all others. Contacts of a stage do not see each other, so that their answers can
-    /// be written down afterwards.
+    /// Solves every contact once that is awake, the others being fixed. Contacts of a stage are
+    /// independent, so that their impulses are written after the stage.
     pub fn sweep(&mut self, problem: &DelassusProblem, impulses: &mut [DVec3]) {
-        let quiet = if self.sleeps {
-            QUIET * self.change
+        let sleep_threshold = if self.sleeps {
+            SLEEP_THRESHOLD_FACTOR * self.change
         } else {
             0.0
         };
@@ -192,29 +192,27 @@ impl Sweeper {
         for stage in &coloring.stages {
             let contacts = &coloring.order[stage.clone()];
             let solve = |contact: &u32| self.solve_contact(problem, impulses, *contact as usize);
-            let answers: Vec<DVec3> = match contacts.len() > CHUNK {
-                true => contacts.par_iter().with_min_len(CHUNK).map(solve).collect(),
-                false => contacts.iter().map(solve).collect(),
+            let solved: Vec<DVec3> = if contacts.len() > CHUNK_SIZE {
+                let contacts = contacts.par_iter().with_min_len(CHUNK_SIZE);
+                contacts.map(solve).collect()
+            } else {
+                contacts.iter().map(solve).collect()
             };
-            for (contact, answer) in contacts.iter().zip(answers) {
-                change = larger(
-                    change,
-                    self.take(*contact as usize, answer, impulses, quiet),
-                );
+            for (contact, impulse) in contacts.iter().zip(solved) {
+                let own = self.update(*contact as usize, impulse, impulses, sleep_threshold);
+                change = nan_max(change, own);
             }
         }
         for contact in &coloring.order[coloring.rest.clone()] {
-            let answer = self.solve_contact(problem, impulses, *contact as usize);
-            change = larger(
-                change,
-                self.take(*contact as usize, answer, impulses, quiet),
-            );
+            let impulse = self.solve_contact(problem, impulses, *contact as usize);
+            let own = self.update(*contact as usize, impulse, impulses, sleep_threshold);
+            change = nan_max(change, own);
         }
         self.coloring = coloring;
         self.change = change;
     }
 
-    /// What a contact's impulse should be; as it is if it sleeps, or has no solution.
+    /// The impulse that solves a contact; unchanged if the contact sleeps or has no solution.
     fn solve_contact(
         &self,
         problem: &DelassusProblem,
@@ -231,16 +229,22 @@ impl Sweeper {
         law::solve_contact(own, free, problem.friction[contact], impulse).unwrap_or(impulse)
     }
 
-    /// Takes over an answer; how much it changes the contact's velocity.
-    fn take(&mut self, contact: usize, answer: DVec3, impulses: &mut [DVec3], quiet: f64) -> f64 {
+    /// Sets the impulse of a contact and updates its sleep. Returns the change of its velocity.
+    fn update(
+        &mut self,
+        contact: usize,
+        impulse: DVec3,
+        impulses: &mut [DVec3],
+        sleep_threshold: f64,
+    ) -> f64 {
         if self.sleep[contact] > 0 {
             self.sleep[contact] -= 1;
             return 0.0;
         }
-        let change = (answer - impulses[contact]).length() * self.scales[contact];
-        impulses[contact] = answer;
-        if change < quiet {
-            self.sleep[contact] = SLEEP;
+        let change = (impulse - impulses[contact]).length() * self.scales[contact];
+        impulses[contact] = impulse;
+        if change < sleep_threshold {
+            self.sleep[contact] = SLEEP_SWEEPS;
         }
         change
     }
@@ -253,15 +257,16 @@ mod tests {
     use crate::samples;
     use glam::DMat3;
 
-    fn solve_nodal(problem: &NodalProblem, limits: Limits) -> (Solution, Outcome) {
+    fn solve_nodal(problem: &NodalProblem, limits: Limits) -> (Solution, SolveOutcome) {
         let (mut solver, warm) = (GaussSeidel::new(true), WarmStart::default());
-        let mut factors = Factors::default();
+        let mut factors = FactorCache::default();
         solver
             .solve_fixed(problem, &mut factors, &warm, limits, &|_| true)
             .unwrap()
     }
 
-    /// A row of blocks that push each other along, on the ground: each contact sees its neighbours.
+    /// A row of blocks on the ground that push each other: each contact is coupled to its
+    /// neighbours.
     fn row(contacts: usize) -> DelassusProblem {
         let entries = (0..contacts as u32).flat_map(|c| {
             let side = DMat3::IDENTITY * -0.4;
@@ -280,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn both_errors_get_below_the_tolerance() {
+    fn both_errors_converge_below_the_tolerance() {
         for tolerance in [1e-4, 1e-8, 1e-12] {
             let problem = row(300);
             let mut impulses = vec![DVec3::ZERO; 300];
@@ -291,21 +296,21 @@ mod tests {
     }
 
     #[test]
-    fn sleeping_contacts_wake_up_in_time() {
+    fn sleeping_does_not_change_the_solution() {
         let problem = row(300);
         let solve = |sleeps: bool| {
             let mut impulses = vec![DVec3::ZERO; 300];
             assert!(solve(&problem, sleeps, ENTRY.limits(1e-10), &mut impulses).is_converged);
             impulses
         };
-        // The operator is positive definite, so that the answer is one.
+        // The operator is positive definite, so that the solution is unique.
         let (one, other) = (solve(true), solve(false));
-        let apart = one.iter().zip(&other).map(|(a, b)| (*a - *b).length());
-        assert!(apart.fold(0.0, f64::max) < 1e-8);
+        let distances = one.iter().zip(&other).map(|(a, b)| (*a - *b).length());
+        assert!(distances.fold(0.0, f64::max) < 1e-8);
     }
 
     #[test]
-    fn one_thread_and_two_give_the_same_bits() {
+    fn results_are_bit_identical_on_one_and_two_threads() {
         let problem = row(3000);
         let solve = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new()
@@ -320,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn other_units_take_as_many_sweeps() {
+    fn the_number_of_sweeps_does_not_depend_on_units() {
         let count = |problem: &NodalProblem, tolerance: f64| {
             let (_, outcome) = solve_nodal(problem, ENTRY.limits(tolerance));
             assert!(outcome.is_converged);
@@ -332,16 +337,19 @@ mod tests {
             for (lengths, masses, times) in [(1e3, 1.0, 1.0), (1.0, 1e-3, 1.0), (1.0, 1.0, 1e3)] {
                 let (other, _) =
                     samples::rescale(&problem, &WarmStart::default(), lengths, masses, times);
-                // Errors are looked at after every few sweeps.
-                let apart = here.abs_diff(count(&other, 1e-7 * lengths));
-                assert!(apart <= SWEEPS, "seed {seed}: {apart} sweeps apart");
+                // Rounding may move convergence to the next computation of the errors.
+                let difference = here.abs_diff(count(&other, 1e-7 * lengths));
+                assert!(
+                    difference <= CHECK_INTERVAL,
+                    "seed {seed}: {difference} sweeps"
+                );
             }
         }
     }
 
     #[test]
-    fn what_cannot_be_met_ends_and_says_so() {
-        // Nothing can push this contact apart.
+    fn unsolvable_problems_end_at_the_limit_without_convergence() {
+        // No impulse changes the velocity of this contact.
         let operator = BlockRows::new(1, [(0, 0, DMat3::ZERO)]);
         let problem = DelassusProblem::new(operator, vec![-DVec3::X], vec![0.3]).unwrap();
         let limits = Limits {

@@ -1,27 +1,27 @@
-//! Options of solvers: a list with names, help and bounds that scene files, their schema and their
-//! reference page are made from.
+//! Options of solvers, with names, help and bounds: the source of scene keys, their schema and
+//! their reference page.
 
-/// What an option may be.
+/// Type of an option, with its bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionKind {
     /// true or false.
     Flag,
     /// A whole number between two bounds.
     Count(u64, u64),
-    /// One of a few words, each with a line of help.
+    /// One of several words, each with a line of help.
     Word(&'static [(&'static str, &'static str)]),
 }
 
-/// An option of a solver.
+/// Specification of an option of a solver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptionSpec {
-    /// What users write.
+    /// Key in scene files.
     pub name: &'static str,
     /// A line of help.
     pub help: &'static str,
-    /// What it may be.
+    /// Type and bounds.
     pub kind: OptionKind,
-    /// What it is if users write nothing.
+    /// Value if the key is absent.
     pub default: OptionValue,
 }
 
@@ -41,12 +41,12 @@ pub enum OptionValue {
 pub struct Options(Vec<(&'static str, OptionValue)>);
 
 impl Options {
-    /// Every option as its specification says.
+    /// The defaults of all options.
     pub fn defaults(specs: &[OptionSpec]) -> Self {
         Self(specs.iter().map(|spec| (spec.name, spec.default)).collect())
     }
 
-    /// Changes an option; nothing happens if there is none of this name.
+    /// Sets an option; no effect if the solver does not have it.
     pub fn set(&mut self, name: &str, value: OptionValue) {
         for (_, old) in self.0.iter_mut().filter(|(other, _)| *other == name) {
             *old = value;
@@ -63,7 +63,7 @@ impl Options {
         self.get(name) == Some(OptionValue::Flag(true))
     }
 
-    /// A whole number; 0 if there is none of this name.
+    /// A whole number; 0 if the solver does not have the option.
     pub fn count(&self, name: &str) -> usize {
         match self.get(name) {
             Some(OptionValue::Count(count)) => count as usize,
@@ -71,7 +71,7 @@ impl Options {
         }
     }
 
-    /// Whether an option is a word.
+    /// Whether the value of an option is a word.
     pub fn is(&self, name: &str, word: &str) -> bool {
         matches!(self.get(name), Some(OptionValue::Word(found)) if found == word)
     }

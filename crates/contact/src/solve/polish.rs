@@ -1,10 +1,10 @@
-//! Newton steps on the contacts, where iterations are slow.
+//! Polish: Newton steps on the contacts where the iterations of a solver converge slowly.
 //!
 //! The unknowns are the impulses r̂ of all contacts in local axes; u = W r̂ + q with the Delassus
-//! operator W = B A⁻¹ Bᵀ. Where few nodes are touched, W is computed by solves, and the robust
-//! solver takes over ([`condensed`]). Else W is never formed: a product is one solve with the
-//! factors of A, and the Jacobian X + Y W of the function of Alart and Curnier is solved by GMRES
-//! with the contacts' own blocks as preconditioner.
+//! operator W = B A⁻¹ Bᵀ. With few contact nodes, W is computed by solves, and the robust solver is
+//! used ([`condensed`]). Otherwise W is never formed: a product with W is one solve with the
+//! factors of A, and the system with the Jacobian X + Y W of the Alart-Curnier function is solved
+//! by GMRES, preconditioned by the blocks of the contacts.
 
 use glam::{DMat3, DVec3};
 
@@ -16,61 +16,65 @@ use crate::solve::condensed;
 use crate::solve::gmres::gmres;
 use crate::system::SystemFactor;
 
-/// Iterations of a solver before the first attempt.
-const PATIENCE: usize = 40;
+/// Iterations of a solver before the first attempt, at least.
+const MIN_ITERATIONS: usize = 40;
 
-/// Weighted nodes of a component, and contacts of a group, up to which W is computed and the robust
-/// solver takes over: its time grows with the cube of the contacts.
-const FEW: usize = 400;
-const FEW_CONTACTS: usize = 100;
+/// W is computed for the robust solver with at most this number of contact nodes in a component and
+/// of contacts in a group: its time grows with the cube of the contacts.
+const MAX_CONDENSED_NODES: usize = 400;
+const MAX_CONDENSED_CONTACTS: usize = 100;
 
-/// With GMRES: contacts up to which it is tried. So many on few nodes determine no impulses, and no
-/// Newton step finds them.
-const MANY: usize = 600;
+/// GMRES is tried with at most this number of contacts. More contacts on few nodes do not determine
+/// their impulses, and Newton steps did not converge.
+const MAX_GMRES_CONTACTS: usize = 600;
 
-/// With GMRES: Newton steps, products in each, and how far they reduce its residual.
-const FEW_STEPS: usize = 8;
-const PRODUCTS: usize = 60;
-const ACCURACY: f64 = 1e-4;
+/// With GMRES: Newton steps in an attempt, products in a step, and the forcing term.
+const MAX_NEWTON_STEPS: usize = 8;
+const MAX_PRODUCTS: usize = 60;
+const FORCING_TERM: f64 = 1e-4;
 
-/// With GMRES: ε, as a part of the contacts' own scale, in W + ε; only the Jacobian sees it,
-/// because W is often singular.
+/// With GMRES: ε/s in the Jacobian X + Y (W + ε), where s is the scale of the contact. W is often
+/// singular.
 const REGULARISATION: f64 = 1e-6;
 
-/// Factors of ρ that are tried in turn.
-const STIFFNESSES: [f64; 4] = [10.0, 1.0, 100.0, 1000.0];
+/// With GMRES: an attempt ends if the error exceeds the smallest one by this factor.
+const DIVERGENCE_FACTOR: f64 = 1e3;
 
-/// When to try, and how.
+/// With GMRES: values of ρ s of the Alart-Curnier function, one per attempt.
+const PENALTY_FACTORS: [f64; 4] = [10.0, 1.0, 100.0, 1000.0];
+
+/// Schedule and parameters of the attempts.
 #[derive(Clone, Copy, Debug)]
 pub struct Polish {
     tolerance: f64,
-    /// The iteration of the next attempt.
+    /// Iteration of the next attempt.
     next: usize,
-    attempt: usize,
+    /// Number of attempts with GMRES.
+    attempts: usize,
 }
 
 impl Polish {
-    /// While a solver iterates: from when iterations have had their chance.
+    /// Attempts during the iterations of a solver.
     pub fn during(problem: &NodalProblem, tolerance: f64) -> Self {
-        // An attempt costs as many solves as there are unknowns; iterations get that many first.
-        let cost = 3 * most_touched(problem).min(FEW);
+        // W takes one solve per unknown of the contact nodes; iterations get as many solves first.
+        let cost = 3 * max_contact_nodes(problem).min(MAX_CONDENSED_NODES);
         Self {
-            next: cost.max(PATIENCE),
+            next: cost.max(MIN_ITERATIONS),
             ..Self::now(tolerance)
         }
     }
 
-    /// At once, after a solver has ended.
+    /// An attempt after the end of a solver.
     pub fn now(tolerance: f64) -> Self {
         Self {
             tolerance,
             next: 0,
-            attempt: 0,
+            attempts: 0,
         }
     }
 
-    /// Whether it is time for an attempt; if so, the next one is after as many iterations again.
-    pub fn is_due(&mut self, iteration: usize) -> bool {
+    /// Whether an attempt is due. If so, schedules the next one at twice the iteration number.
+    pub fn poll(&mut self, iteration: usize) -> bool {
         let is_due = iteration >= self.next;
         if is_due {
             self.next *= 2;
@@ -78,71 +82,73 @@ impl Polish {
         is_due
     }
 
-    /// Newton steps from impulses r; the best answer on the way, if it is one, and how many solves
-    /// it took.
+    /// Newton steps from impulses r. Returns the best solution with its errors, if there is one,
+    /// and the number of solves with the factors.
     pub fn run(
         &mut self,
         problem: &NodalProblem,
         factor: &SystemFactor,
         impulses: &[DVec3],
     ) -> (Option<(Errors, Solution)>, usize) {
-        let is_small = most_touched(problem) <= FEW && most_contacts(problem) <= FEW_CONTACTS;
-        let (solution, products) = match is_small {
-            true => match condensed::solve(problem, factor, impulses, self.tolerance) {
+        let is_small = max_contact_nodes(problem) <= MAX_CONDENSED_NODES
+            && max_group_contacts(problem) <= MAX_CONDENSED_CONTACTS;
+        let (solution, solves) = if is_small {
+            match condensed::solve(problem, factor, impulses, self.tolerance) {
                 Ok((solution, outcome)) => (Some(solution), outcome.solves),
                 Err(_) => (None, 0),
-            },
-            false => self.without_operator(problem, factor, impulses),
+            }
+        } else {
+            self.run_matrix_free(problem, factor, impulses)
         };
         let graded = solution.map(|solution| {
             let errors = problem.errors(factor, &solution.velocities, &solution.impulses);
             (errors, solution)
         });
-        (graded, products + 1)
+        (graded, solves + 1)
     }
 
-    /// With products only.
-    fn without_operator(
+    /// Newton steps with GMRES.
+    fn run_matrix_free(
         &mut self,
         problem: &NodalProblem,
         factor: &SystemFactor,
         impulses: &[DVec3],
     ) -> (Option<Solution>, usize) {
-        if problem.contacts.len() > MANY {
+        if problem.contacts.len() > MAX_GMRES_CONTACTS {
             return (None, 0);
         }
-        let stiffness = STIFFNESSES[self.attempt % STIFFNESSES.len()];
-        self.attempt += 1;
-        let local = Local::new(problem, factor, stiffness);
-        let mut products = 1;
+        let penalty = PENALTY_FACTORS[self.attempts % PENALTY_FACTORS.len()];
+        self.attempts += 1;
+        let local = LocalSystem::new(problem, factor, penalty);
+        let mut solves = 1;
         let mut best: Option<(f64, Solution)> = None;
         let mut unknowns = to_local(problem, impulses);
-        for _ in 0..FEW_STEPS {
+        for _ in 0..MAX_NEWTON_STEPS {
             let solution = to_solution(problem, factor, &unknowns);
-            products += 1;
+            solves += 1;
             let error = problem.contact_error(&solution.velocities, &solution.impulses);
             let velocities = problem.relative_velocities(&solution.velocities);
-            let is_worse = |least: f64| error.is_nan() || error > least;
+            let is_worse = |smallest: f64| error.is_nan() || error > smallest;
             match &best {
-                Some((least, _)) if is_worse(1e3 * least) => break,
-                Some((least, _)) if is_worse(*least) => (),
+                Some((smallest, _)) if is_worse(DIVERGENCE_FACTOR * smallest) => break,
+                Some((smallest, _)) if is_worse(*smallest) => (),
                 _ => best = Some((error, solution)),
             }
             if error <= self.tolerance {
                 break;
             }
             let (step, count) = local.newton_step(&unknowns, &velocities);
-            products += count;
+            solves += count;
             for (unknown, step) in unknowns.iter_mut().zip(step) {
                 *unknown += step;
             }
         }
-        (best.map(|(_, solution)| solution), products)
+        (best.map(|(_, solution)| solution), solves)
     }
 }
 
-/// Contacts of the group that has the most.
-fn most_contacts(problem: &NodalProblem) -> usize {
+/// Contacts in the largest group.
+fn max_group_contacts(problem: &NodalProblem) -> usize {
     let (groups, count) = problem.groups();
     let mut sizes = vec![0; count];
     for group in groups {
@@ -151,28 +157,29 @@ fn most_contacts(problem: &NodalProblem) -> usize {
     sizes.into_iter().max().unwrap_or(0)
 }
 
-/// Weighted nodes of the body, or rod, that has the most.
-fn most_touched(problem: &NodalProblem) -> usize {
+/// Contact nodes of the body, or rod, that has the most.
+fn max_contact_nodes(problem: &NodalProblem) -> usize {
     let (components, count) = problem.system.components();
-    let mut touched = vec![0; count];
-    for node in problem.contacts.touched() {
-        touched[components[node as usize] as usize] += 1;
+    let mut sizes = vec![0; count];
+    for node in problem.contacts.nodes() {
+        sizes[components[node as usize] as usize] += 1;
     }
-    touched.into_iter().max().unwrap_or(0)
+    sizes.into_iter().max().unwrap_or(0)
 }
 
-/// The problem in the contacts' own axes.
-struct Local<'a> {
+/// The problem in local axes.
+struct LocalSystem<'a> {
     problem: &'a NodalProblem,
     factor: &'a SystemFactor,
     bases: Vec<DMat3>,
-    /// About how much an impulse moves a contact (1/kg).
+    /// s: estimate of the norm of the diagonal block of W of each contact (1/kg).
     scales: Vec<f64>,
-    stiffness: f64,
+    /// ρ s.
+    penalty: f64,
 }
 
-impl<'a> Local<'a> {
-    fn new(problem: &'a NodalProblem, factor: &'a SystemFactor, stiffness: f64) -> Self {
+impl<'a> LocalSystem<'a> {
+    fn new(problem: &'a NodalProblem, factor: &'a SystemFactor, penalty: f64) -> Self {
         let scale = |contact: usize| {
             let stencil = problem.contacts.stencil(contact).iter();
             stencil
@@ -194,7 +201,7 @@ impl<'a> Local<'a> {
                 .map(|c| law::basis(c.normal))
                 .collect(),
             scales: (0..problem.contacts.len()).map(scale).collect(),
-            stiffness,
+            penalty,
         }
     }
 
@@ -203,14 +210,14 @@ impl<'a> Local<'a> {
         self.problem.contacts[contact].compliance / (self.problem.step * self.problem.step)
     }
 
-    /// The Newton step at r̂ with relative velocities u (world axes), and the products it took.
+    /// The Newton step at r̂ with relative velocities u (world axes), and its number of products.
     fn newton_step(&self, unknowns: &[DVec3], velocities: &[DVec3]) -> (Vec<DVec3>, usize) {
         let at = |contact: usize| {
             let of = &self.problem.contacts[contact];
             let x = unknowns[contact];
             let yielding = self.compliance(contact) * (x.x - self.problem.step * of.cohesion);
             let u = self.bases[contact].transpose() * velocities[contact] + DVec3::X * yielding;
-            AlartCurnier::new(of.friction, u, x, self.stiffness / self.scales[contact])
+            AlartCurnier::new(of.friction, u, x, self.penalty / self.scales[contact])
         };
         let parts: Vec<AlartCurnier> = (0..unknowns.len()).map(at).collect();
         let own = |contact: usize| {
@@ -230,9 +237,9 @@ impl<'a> Local<'a> {
             .iter()
             .flat_map(|part| (-part.value).to_array())
             .collect();
-        let found = gmres(&rhs, ACCURACY, PRODUCTS, |x, y| {
+        let found = gmres(&rhs, FORCING_TERM, MAX_PRODUCTS, |x, y| {
             let change = apply(&preconditioner, x);
-            let moved = self.operate(&change);
+            let moved = self.multiply(&change);
             for (contact, part) in parts.iter().enumerate() {
                 let value = part.by_impulse * change[contact] + part.by_velocity * moved[contact];
                 value.write_to_slice(&mut y[3 * contact..]);
@@ -241,8 +248,8 @@ impl<'a> Local<'a> {
         (apply(&preconditioner, &found.solution), found.products)
     }
 
-    /// (W + εI) x in local axes: one solve with the factors.
-    fn operate(&self, x: &[DVec3]) -> Vec<DVec3> {
+    /// (W + εI) x in local axes, by one solve with the factors.
+    fn multiply(&self, x: &[DVec3]) -> Vec<DVec3> {
         let turned = x.iter().zip(&self.bases).map(|(x, basis)| *basis * *x);
         let impulses: Vec<DVec3> = turned.collect();
         let mut velocities = vec![0.0; self.problem.system.dofs()];

@@ -1,67 +1,65 @@
-//! The solvers that there are: one table for the step, `reefknot solve`, scene files, their schema
-//! and the command line.
+//! The table of contact solvers, for the step, `reefknot solve`, scene files, their schema and the
+//! command line.
 
 use glam::DVec3;
 
 use super::options::{OptionSpec, Options};
-use super::{Limits, Outcome, Solver, admm, gauss_seidel, robust};
+use super::{Limits, SolveOutcome, Solver, admm, gauss_seidel, robust};
 use crate::delassus::DelassusProblem;
 
-/// All solvers, the most robust first. To add one: its file in `solve/`, and its row here.
+/// All solvers, the most robust first. A new solver needs a file in `solve/` and a row here.
 pub static SOLVERS: [SolverEntry; 3] = [robust::ENTRY, gauss_seidel::ENTRY, admm::ENTRY];
 
-/// A solver before it is built.
+/// Description and constructor of a solver.
 #[derive(Clone, Copy, Debug)]
 pub struct SolverEntry {
-    /// What users call it.
+    /// Name in scene files and on the command line.
     pub name: &'static str,
     /// A line of help.
     pub help: &'static str,
-    /// How it solves problems in the impulses alone, if it takes such problems; all take nodal
-    /// ones.
+    /// Solves Delassus problems, if the solver supports them; all solvers support nodal problems.
     pub delassus: Option<SolveDelassus>,
-    /// Its options.
+    /// Options.
     pub options: &'static [OptionSpec],
-    /// How it is built.
+    /// Constructor.
     pub build: fn(&Options) -> Box<dyn Solver>,
-    /// Iterations of a solve, at most: by itself, and in a step, where the gate goes on from what
-    /// it has come to.
-    pub iterations: Iterations,
+    /// Default iteration limits.
+    pub iterations: IterationLimits,
 }
 
-/// Solves a problem in the impulses from those given.
-pub type SolveDelassus = fn(&DelassusProblem, &Options, Limits, &mut Vec<DVec3>) -> Outcome;
+/// Solves a Delassus problem, starting from the impulses given.
+pub type SolveDelassus = fn(&DelassusProblem, &Options, Limits, &mut Vec<DVec3>) -> SolveOutcome;
 
-/// Iterations of a solve, at most.
+/// Iteration limits of a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Iterations {
-    /// Of a problem by itself.
-    pub alone: usize,
-    /// In a step.
+pub struct IterationLimits {
+    /// For a problem of its own.
+    pub standalone: usize,
+    /// In a step, where the gate corrects an unconverged motion.
     pub in_step: usize,
 }
 
 impl SolverEntry {
-    /// The solver of a name.
+    /// The solver with a name.
     pub fn named(name: &str) -> Option<&'static SolverEntry> {
         SOLVERS.iter().find(|entry| entry.name == name)
     }
 
     /// The solver with default options.
-    pub fn default(&self) -> Box<dyn Solver> {
+    pub fn build_default(&self) -> Box<dyn Solver> {
         (self.build)(&Options::defaults(self.options))
     }
 
-    /// The limits of a problem by itself.
+    /// The limits for a problem of its own.
     pub fn limits(&self, tolerance: f64) -> Limits {
         Limits {
             tolerance,
-            iterations: self.iterations.alone,
+            iterations: self.iterations.standalone,
         }
     }
 }
 
-/// The names of some solvers in a sentence: "robust, gauss-seidel and admm".
+/// The names of solvers as a phrase: "robust, gauss-seidel and admm".
 pub fn names(entries: impl Iterator<Item = &'static SolverEntry>) -> String {
     let names: Vec<&str> = entries.map(|entry| entry.name).collect();
     match names.split_last() {

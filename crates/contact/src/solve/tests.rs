@@ -1,63 +1,69 @@
-//! Every solver of the table, on worlds of every kind.
+//! All solvers of the table on all sample worlds.
 
 use super::options::{OptionValue, Options};
 use super::table::{SOLVERS, SolverEntry};
 use super::*;
 use crate::problem::{Contacts, Errors};
-use crate::samples::{self, Captured, World};
+use crate::samples::{self, CapturedStep, World};
 use crate::system::SystemFactor;
 
-/// A solve with a polish or without, if the solver has that option.
+/// Solves with or without polish, if the solver has that option.
 fn run(
     entry: &SolverEntry,
-    of: &Captured,
+    sample: &CapturedStep,
     limits: Limits,
     polishes: bool,
-) -> (Solution, Outcome, Errors) {
+) -> (Solution, SolveOutcome, Errors) {
     let mut options = Options::defaults(entry.options);
     options.set("polish", OptionValue::Flag(polishes));
     let mut solver = (entry.build)(&options);
-    let (mut problem, mut factors) = (of.problem.clone(), Factors::default());
-    let solved = solver.solve(&mut problem, &mut factors, &of.warm, limits, &mut Unrefined);
+    let (mut problem, mut factors) = (sample.problem.clone(), FactorCache::default());
+    let solved = solver.solve(
+        &mut problem,
+        &mut factors,
+        &sample.warm,
+        limits,
+        &mut NoRefinement,
+    );
     let (solution, outcome) = solved.unwrap();
-    let factor = factors.of(&problem.system).unwrap();
+    let factor = factors.get(&problem.system).unwrap();
     let errors = problem.errors(factor, &solution.velocities, &solution.impulses);
     assert_eq!(
         outcome.is_converged,
         errors.largest() <= limits.tolerance,
-        "{} says otherwise than the yardstick: {errors:?}",
+        "{}: convergence disagrees with the errors: {errors:?}",
         entry.name
     );
     (solution, outcome, errors)
 }
 
-/// Some problems of a world.
-fn capture(world: World, count: usize) -> Vec<Captured> {
+/// The first problems of a world.
+fn capture(world: World, count: usize) -> Vec<CapturedStep> {
     samples::capture(world, 0.01, count, |problem, warm| {
-        let of = Captured {
+        let sample = CapturedStep {
             problem: problem.clone(),
             warm: warm.clone(),
         };
-        run(&robust::ENTRY, &of, robust::ENTRY.limits(1e-9), true).0
+        run(&robust::ENTRY, &sample, robust::ENTRY.limits(1e-9), true).0
     })
 }
 
-/// A problem by itself.
-fn alone(problem: NodalProblem) -> Captured {
-    Captured {
+/// A problem without a warm start.
+fn cold(problem: NodalProblem) -> CapturedStep {
+    CapturedStep {
         problem,
         warm: WarmStart::default(),
     }
 }
 
 #[test]
-fn every_solver_solves_every_world_or_says_that_it_did_not() {
+fn all_solvers_converge_on_all_worlds_except_stiff_crossing_rods() {
     for young in [1e5, 1e9] {
         for (name, world) in samples::worlds(young) {
             let captured = capture(world, 5);
-            // Stiff rods that cross are hard to all but the most robust.
+            // On stiff crossing rods only the robust solver converges reliably.
             let is_hard = name == "crossing" && young == 1e9;
-            // As it lands, and a little later.
+            // At the landing, and two steps later.
             for step in [2, 4] {
                 for entry in &SOLVERS {
                     let limits = entry.limits(1e-8);
@@ -74,43 +80,43 @@ fn every_solver_solves_every_world_or_says_that_it_did_not() {
 }
 
 #[test]
-fn every_solver_solves_random_problems_and_a_heap() {
+fn all_solvers_converge_on_random_problems_and_a_heap() {
     let random = (0..20).map(|seed| samples::random(seed, 4, 12));
     for problem in random.chain([samples::heap(300)]) {
-        let of = alone(problem);
+        let sample = cold(problem);
         for entry in &SOLVERS {
-            let (_, outcome, errors) = run(entry, &of, entry.limits(1e-8), true);
+            let (_, outcome, errors) = run(entry, &sample, entry.limits(1e-8), true);
             assert!(outcome.is_converged, "{}: {errors:?}", entry.name);
         }
     }
 }
 
 #[test]
-fn no_solver_claims_to_have_met_a_contradiction() {
-    let of = alone(samples::contradictory().problem(0.01));
+fn no_solver_reports_convergence_on_an_unsolvable_problem() {
+    let sample = cold(samples::contradictory().problem(0.01));
     for entry in &SOLVERS {
         let limits = Limits {
             tolerance: 1e-8,
             iterations: 100,
         };
-        let (solution, outcome, errors) = run(entry, &of, limits, true);
+        let (solution, outcome, errors) = run(entry, &sample, limits, true);
         assert!(!outcome.is_converged, "{}", entry.name);
-        // Two planes that come together at 0.2 m/s leave half of that to one of them, for a step of
-        // 0.01 s.
+        // Between two planes that approach at 0.2 m/s, one contact has at least 0.1 m/s for a step
+        // of 0.01 s.
         assert!(errors.contact > 0.9e-3, "{}: {errors:?}", entry.name);
         assert!(solution.velocities.iter().all(|v| v.is_finite()));
     }
 }
 
 #[test]
-fn newton_steps_end_what_few_sweeps_have_begun() {
-    let of = capture(samples::stack(1e6, 2), 5).pop().unwrap();
+fn newton_steps_converge_after_few_sweeps() {
+    let sample = capture(samples::stack(1e6, 2), 5).pop().unwrap();
     let few = Limits {
         tolerance: 1e-8,
         iterations: 8,
     };
-    let (_, without, left) = run(&gauss_seidel::ENTRY, &of, few, false);
-    let (_, with, found) = run(&gauss_seidel::ENTRY, &of, few, true);
+    let (_, without, left) = run(&gauss_seidel::ENTRY, &sample, few, false);
+    let (_, with, found) = run(&gauss_seidel::ENTRY, &sample, few, true);
     assert!(!without.is_converged && left.largest() > 1e-7, "{left:?}");
     assert!(with.is_converged && found.largest() <= 1e-8, "{found:?}");
     assert_eq!((without.iterations, with.iterations), (8, 8));
@@ -118,41 +124,41 @@ fn newton_steps_end_what_few_sweeps_have_begun() {
 }
 
 #[test]
-fn limits_are_kept_to_the_iteration() {
-    // Gauss-Seidel looks at errors after every four sweeps, but ends in between.
-    let of = capture(samples::stack(1e6, 2), 3).pop().unwrap();
+fn the_iteration_limit_is_exact() {
+    // Gauss-Seidel computes errors every four sweeps, but can end in between.
+    let sample = capture(samples::stack(1e6, 2), 3).pop().unwrap();
     for iterations in [0, 1, 3, 6, 9] {
         for entry in [gauss_seidel::ENTRY, admm::ENTRY] {
             let limits = Limits {
                 tolerance: 1e-15,
                 iterations,
             };
-            let (solution, outcome, _) = run(&entry, &of, limits, false);
+            let (solution, outcome, _) = run(&entry, &sample, limits, false);
             assert_eq!(outcome.iterations, iterations, "{}", entry.name);
-            assert_eq!(solution.impulses.len(), of.problem.contacts.len());
+            assert_eq!(solution.impulses.len(), sample.problem.contacts.len());
         }
     }
 }
 
 #[test]
-fn a_problem_without_contacts_is_one_solve() {
+fn a_problem_without_contacts_takes_one_solve() {
     for world in [samples::cube(1e6, 2, 0.4, 0.2), samples::tied(1e6, 2)] {
         let mut problem = world.problem(0.01);
         problem.contacts = Contacts::new();
-        let mut factor = SystemFactor::of(&problem.system).unwrap();
+        let mut factor = SystemFactor::for_system(&problem.system).unwrap();
         factor.factorize(&problem.system).unwrap();
         let mut wanted = problem.force.clone();
         factor.solve_in_place(&problem.system, &mut wanted);
         assert!(wanted.iter().any(|v| *v != 0.0));
-        let of = alone(problem);
+        let sample = cold(problem);
         for entry in &SOLVERS {
-            let (solution, outcome, _) = run(entry, &of, entry.limits(1e-8), true);
+            let (solution, outcome, _) = run(entry, &sample, entry.limits(1e-8), true);
             assert_eq!(solution, Solution::new(wanted.clone(), Vec::new()));
-            let once = Outcome {
+            let once = SolveOutcome {
                 solves: 1,
                 factorizations: 1,
                 is_converged: true,
-                ..Outcome::default()
+                ..SolveOutcome::default()
             };
             assert_eq!(outcome, once, "{}", entry.name);
         }
@@ -161,13 +167,13 @@ fn a_problem_without_contacts_is_one_solve() {
 
 #[test]
 fn admm_counts_a_solve_for_every_iteration_and_every_check() {
-    let of = capture(samples::cube(1e6, 3, 0.4, 0.2), 6).pop().unwrap();
-    let of = alone(of.problem);
+    let sample = capture(samples::cube(1e6, 3, 0.4, 0.2), 6).pop().unwrap();
+    let sample = cold(sample.problem);
     let limits = admm::ENTRY.limits(1e-8);
-    let (_, outcome, _) = run(&admm::ENTRY, &of, limits, false);
+    let (_, outcome, _) = run(&admm::ENTRY, &sample, limits, false);
     assert!(outcome.is_converged && outcome.iterations > 1);
-    // Nothing is tied, so that a solve goes through the factors once: with A + W in an iteration,
-    // with A in a check, which also multiplies. No answer counts unchecked.
+    // Without ties, an iteration is one solve with A + W, and a check is one solve and one product
+    // with A. At least one check is needed for convergence.
     assert!(outcome.products >= 1);
     assert_eq!(outcome.solves, outcome.iterations + outcome.products);
     assert_eq!((outcome.factorizations, outcome.linearisations), (2, 0));
@@ -175,48 +181,54 @@ fn admm_counts_a_solve_for_every_iteration_and_every_check() {
 
 #[test]
 fn only_factorizations_of_this_solve_are_counted() {
-    let of = capture(samples::cube(1e6, 2, 0.4, 0.2), 4).pop().unwrap();
+    let sample = capture(samples::cube(1e6, 2, 0.4, 0.2), 4).pop().unwrap();
     for entry in &SOLVERS {
-        let (mut problem, mut factors) = (of.problem.clone(), Factors::default());
-        let (mut solver, limits) = (entry.default(), entry.limits(1e-8));
+        let (mut problem, mut factors) = (sample.problem.clone(), FactorCache::default());
+        let (mut solver, limits) = (entry.build_default(), entry.limits(1e-8));
         let mut count = || {
-            let solved = solver.solve(&mut problem, &mut factors, &of.warm, limits, &mut Unrefined);
+            let solved = solver.solve(
+                &mut problem,
+                &mut factors,
+                &sample.warm,
+                limits,
+                &mut NoRefinement,
+            );
             solved.unwrap().1.factorizations
         };
-        // A, which stays, and for ADMM A + W, which is made anew: weights belong to a solve.
+        // A is factorized once. ADMM also factorizes A + W in every solve, for new weights.
         let own = usize::from(entry.name == "admm");
         assert_eq!([count(), count()], [1 + own, own], "{}", entry.name);
     }
 }
 
-/// Adds contacts to a problem that has none.
-struct Found(Option<Contacts>);
+/// Adds contacts at the first call.
+struct LateContacts(Option<Contacts>);
 
-impl Refine for Found {
-    fn refine(&mut self, problem: &mut NodalProblem, _: &[f64], _: bool) -> Refined {
+impl Refine for LateContacts {
+    fn refine(&mut self, problem: &mut NodalProblem, _: &[f64], _: bool) -> Refinement {
         let Some(contacts) = self.0.take() else {
-            return Refined::default();
+            return Refinement::default();
         };
         problem.contacts = contacts;
-        Refined {
+        Refinement {
             added: problem.contacts.iter().map(|contact| contact.id).collect(),
-            ..Refined::default()
+            ..Refinement::default()
         }
     }
 }
 
 #[test]
-fn contacts_found_along_the_free_motion_cost_a_linearisation_and_no_factorization() {
-    let of = capture(samples::cube(1e6, 2, 0.4, 0.2), 6).pop().unwrap();
+fn contacts_added_to_a_free_problem_take_a_linearisation_and_no_factorization() {
+    let sample = capture(samples::cube(1e6, 2, 0.4, 0.2), 6).pop().unwrap();
     for entry in &SOLVERS {
-        let (mut problem, mut factors) = (of.problem.clone(), Factors::default());
-        let mut found = Found(Some(std::mem::take(&mut problem.contacts)));
+        let (mut problem, mut factors) = (sample.problem.clone(), FactorCache::default());
+        let mut late = LateContacts(Some(std::mem::take(&mut problem.contacts)));
         let limits = entry.limits(1e-8);
-        let mut solver = entry.default();
-        let solved = solver.solve(&mut problem, &mut factors, &of.warm, limits, &mut found);
+        let mut solver = entry.build_default();
+        let solved = solver.solve(&mut problem, &mut factors, &sample.warm, limits, &mut late);
         let (solution, outcome) = solved.unwrap();
         let factor = factors.fresh().unwrap();
-        let errors = of
+        let errors = sample
             .problem
             .errors(factor, &solution.velocities, &solution.impulses);
         assert!(
@@ -230,19 +242,19 @@ fn contacts_found_along_the_free_motion_cost_a_linearisation_and_no_factorizatio
 }
 
 #[test]
-fn a_matrix_without_a_factor_is_told_and_not_solved() {
+fn an_indefinite_matrix_is_an_error_with_its_body() {
     for mut problem in [samples::random(1, 2, 3), samples::random(1, 2, 0)] {
         let dofs = problem.system.bodies[1].matrix.dofs();
         problem.system.bodies[1]
             .matrix
             .add_diagonal(&vec![-1e3; dofs]);
         for entry in &SOLVERS {
-            let (mut factors, warm) = (Factors::default(), WarmStart::default());
+            let (mut factors, warm) = (FactorCache::default(), WarmStart::default());
             let limits = entry.limits(1e-8);
-            let mut solver = entry.default();
-            let solved = solver.solve(&mut problem, &mut factors, &warm, limits, &mut Unrefined);
+            let mut solver = entry.build_default();
+            let solved = solver.solve(&mut problem, &mut factors, &warm, limits, &mut NoRefinement);
             let error = solved.map(|_| ()).unwrap_err();
-            assert!(matches!(error, SolveError::Factor(of) if of.body == 1));
+            assert!(matches!(error, SolveError::Factor(error) if error.body == 1));
         }
     }
 }

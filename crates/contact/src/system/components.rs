@@ -1,22 +1,22 @@
-//! What moves by itself: bodies, and single rods of a batch, as far as no coupling joins them.
+//! Connected components of A: bodies and single rods of a batch, joined by couplings.
 
 use super::{Matrix, System};
 
-/// Disjoint sets of numbers, joined step by step.
+/// Union-find over the numbers 0, 1, ….
 #[derive(Clone, Debug)]
-pub struct Sets {
+pub struct DisjointSets {
     parents: Vec<u32>,
 }
 
-impl Sets {
-    /// Every number below `count` is a set by itself.
+impl DisjointSets {
+    /// One set for each number below `count`.
     pub fn new(count: usize) -> Self {
         Self {
             parents: (0..count as u32).collect(),
         }
     }
 
-    /// The smallest number of the set of a number.
+    /// Smallest number in the set of a number.
     pub fn find(&mut self, number: u32) -> u32 {
         let mut root = number;
         while self.parents[root as usize] != root {
@@ -29,13 +29,14 @@ impl Sets {
         root
     }
 
-    /// Makes the sets of two numbers one.
+    /// Joins the sets of two numbers.
     pub fn join(&mut self, one: u32, other: u32) {
         let (one, other) = (self.find(one), self.find(other));
         self.parents[one.max(other) as usize] = one.min(other);
     }
 
-    /// The set of every number, counted from 0 by the smallest of each, and how many sets there are.
+    /// Index of the set of every number, and the number of sets. Sets are sorted by their smallest
+    /// number.
     pub fn numbered(&mut self) -> (Vec<u32>, usize) {
         let mut numbers = vec![0; self.parents.len()];
         let mut count = 0;
@@ -53,7 +54,8 @@ impl Sets {
 }
 
 impl System {
-    /// The body, or the rod of a batch, of every node, all counted from 0 by ascending offset, and how many there are.
+    /// Index of the part of every node, and the number of parts. A part is a sparse body or one rod
+    /// of a batch; parts are sorted by offset.
     pub(super) fn parts_of_nodes(&self) -> (Vec<u32>, usize) {
         let count = |matrix: &Matrix| match matrix {
             Matrix::Blocks(_) => 1,
@@ -76,18 +78,18 @@ impl System {
         (parts, firsts[firsts.len() - 1] as usize)
     }
 
-    /// The component of every node, and how many components there are. A component is a body, or a rod of a batch, with all
-    /// that couplings join to it: A⁻¹ has nothing between two of them.
+    /// Component of every node, and the number of components. A component consists of the bodies
+    /// and rods that couplings join; A⁻¹ has no entries between two components.
     pub fn components(&self) -> (Vec<u32>, usize) {
         let (parts, count) = self.parts_of_nodes();
-        let mut sets = Sets::new(count);
+        let mut sets = DisjointSets::new(count);
         for coupling in &self.couplings {
             for pair in coupling.nodes.windows(2) {
                 sets.join(parts[pair[0].0 as usize], parts[pair[1].0 as usize]);
             }
         }
         let (numbers, count) = sets.numbered();
-        let of_part = |part: u32| numbers[part as usize];
-        (parts.into_iter().map(of_part).collect(), count)
+        let component = |part: u32| numbers[part as usize];
+        (parts.into_iter().map(component).collect(), count)
     }
 }

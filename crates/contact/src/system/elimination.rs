@@ -1,15 +1,19 @@
-//! Exact solves through ties, by block elimination.
+//! Exact solves of systems with ties, by block elimination.
 //!
-//! A *leaf* is a body, or a rod of a batch, whose ties all go to one sparse body, its *host*: strands of fur in what they grow from.
-//! Let D be the matrix of a leaf in its body, P its tied nodes, G = Pᵀ D⁻¹ P, and let ties add E between its tied nodes and R between
-//! these and the host. With V = (I + E G)⁻¹ R and U = (I + E G)⁻¹ E, which is symmetric, and b and c the right-hand sides of leaf and host,
+//! A *leaf* is a body, or a rod of a batch, whose ties all go to one sparse body, its *host*; for
+//! example, a strand of fur and the skin on which it grows. Let D be the matrix of a leaf, P the
+//! selection of its tied nodes, and G = Pᵀ D⁻¹ P. Ties add E between the tied nodes and R between
+//! these and the host. With V = (I + E G)⁻¹ R, the symmetric matrix U = (I + E G)⁻¹ E, and the
+//! right-hand sides b and c of leaf and host,
 //!
 //! S x = c − Σ Vᵀ Pᵀ y,   y = D⁻¹ b,   S = H − Σ Vᵀ G R,   leaf: y − D⁻¹ P (U Pᵀ y + V x),
 //!
-//! where H is the host's matrix with all that ties add there. Where every tie has one leaf node and the bodies hold what ties do to single
-//! nodes, E is zero. S has a pattern and a factor of its own, which take the place of the body's.
+//! where H is the matrix of the host including its ties. E is zero if every tie has one leaf node
+//! and the diagonal blocks of ties are merged into the body matrices. The Schur complement S has
+//! its own pattern and factor, which replace those of the host.
 //!
-//! A solve goes twice through the factors of leaves and once through those of hosts. Sums over leaves are taken in their order.
+//! A solve needs two solves with the factors of leaves and one with those of hosts. Sums over
+//! leaves have a fixed order.
 
 mod link;
 mod plan;
@@ -21,41 +25,43 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use super::factor::solve_bodies;
-use super::{BodyFactor, Coupling, Matrix, System, SystemFactorError};
+use super::body_factor::{BodyFactor, SystemFactorError, solve_bodies};
+use super::{Coupling, Matrix, System};
 use crate::block_sparse::BlockSparse;
-use crate::cholesky::{Factor, parts};
+use crate::cholesky::Factor;
+use crate::parallel::split_by_lengths;
 use link::{Link, add, condense};
 use plan::{Host, Leaf, Plan};
 
-/// Leaves that are condensed before their parts are added up: bounds the memory for them.
-const CHUNK: usize = 256;
+/// Leaves that are condensed before they are subtracted from S. Limits the memory.
+const LEAVES_PER_CHUNK: usize = 256;
 
-/// Leaves that one task works on.
-const TASK: usize = 32;
+/// Leaves per parallel task.
+const LEAVES_PER_TASK: usize = 32;
 
-/// The elimination of all ties of a system, if they allow it.
+/// Elimination of all ties of a system, if their structure permits it.
 #[derive(Debug, Default)]
 pub(super) struct Elimination {
-    /// What the numbers are of.
-    posed: Posed,
+    /// Couplings of the last factorization.
+    state: CouplingState,
     plan: Option<Arc<Plan>>,
-    /// G of every leaf, column by column.
+    /// G of every leaf, column-major.
     inverses: Vec<Vec<f64>>,
     links: Vec<Link>,
     hosts: Vec<HostFactor>,
-    /// Whether all numbers are those of the last factorization.
+    /// Whether G, U, V and the factors of S are up to date.
     is_done: bool,
 }
 
+/// State of a system on which the matrices of an elimination depend.
 #[derive(Clone, Debug, Default)]
-struct Posed {
+struct CouplingState {
     couplings: Vec<Coupling>,
     is_merged: bool,
-    is_cut: Vec<bool>,
+    is_held: Vec<bool>,
 }
 
-/// S of a host and its factor.
+/// Schur complement S of a host, and its factor.
 #[derive(Debug)]
 struct HostFactor {
     matrix: BlockSparse,
@@ -63,56 +69,59 @@ struct HostFactor {
 }
 
 impl Elimination {
-    /// Takes over the couplings of a system, and works out anew what goes where if they tie other nodes than before.
-    pub(super) fn pose(&mut self, system: &System, factors: &[BodyFactor]) {
-        let posed = &self.posed;
-        if posed.couplings == system.couplings
-            && posed.is_merged == system.is_merged
-            && posed.is_cut == system.is_cut
+    /// Copies the couplings of a system, and makes a new plan if they tie other nodes than before.
+    pub(super) fn update_plan(&mut self, system: &System, factors: &[BodyFactor]) {
+        let state = &self.state;
+        if state.couplings == system.couplings
+            && state.is_merged == system.is_merged
+            && state.is_held == system.is_held
         {
             return;
         }
         self.is_done = false;
-        if !ties_the_same(&posed.couplings, &system.couplings) {
-            let plan = match system.couplings.is_empty() {
-                true => None,
-                false => Plan::new(system, factors, self.plan.as_deref()),
+        if !have_same_nodes(&state.couplings, &system.couplings) {
+            let plan = if system.couplings.is_empty() {
+                None
+            } else {
+                Plan::new(system, factors, self.plan.as_deref())
             };
             self.plan = plan.map(Arc::new);
             self.hosts.clear();
         }
-        self.posed = Posed {
+        self.state = CouplingState {
             couplings: system.couplings.clone(),
             is_merged: system.is_merged,
-            is_cut: system.is_cut.clone(),
+            is_held: system.is_held.clone(),
         };
     }
 
-    /// One with the same structure and without numbers.
-    pub(super) fn alike(&self) -> Self {
+    /// Elimination with the same plan, not yet factorized.
+    pub(super) fn allocate_like(&self) -> Self {
         Self {
-            posed: self.posed.clone(),
+            state: self.state.clone(),
             plan: self.plan.clone(),
             ..Self::default()
         }
     }
 
-    /// Whether it has a factor in place of a body's.
+    /// Whether the factor of a body is replaced by that of its Schur complement.
     pub(super) fn is_host(&self, body: usize) -> bool {
         self.plan.as_ref().is_some_and(|plan| plan.is_host(body))
     }
 
+    /// Whether the elimination is factorized and up to date.
     pub(super) fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// All numbers are to be computed anew: some factors are no longer those that they came from.
-    pub(super) fn forget(&mut self) {
+    /// Marks all matrices as stale, because the factors of the bodies have changed.
+    pub(super) fn invalidate(&mut self) {
         self.is_done = false;
     }
 
-    /// Condenses and factorizes what depends on some bodies, by index; `factors` are those of all that are no hosts. Nothing if
-    /// the ties do not allow it, or S has no factor: rounding leaves nothing of a host beside springs that are stiff beyond all measure.
+    /// Condenses the leaves and factorizes the hosts that depend on the chosen bodies. `factors`
+    /// must be up to date for all bodies except hosts. `None` if there is no plan, or if S is not
+    /// positive definite: beside extremely stiff springs, the host is lost to rounding.
     pub(super) fn factorize(
         &mut self,
         system: &System,
@@ -147,9 +156,12 @@ impl Elimination {
         self.condense(system, &plan, &condensed)?;
         let pairs = self.hosts.par_iter_mut().zip(&hosts);
         let results: Vec<Option<()>> = pairs
-            .map(|(host, is_stale)| match is_stale {
-                true => host.factor.factorize(&host.matrix).ok(),
-                false => Some(()),
+            .map(|(host, is_stale)| {
+                if *is_stale {
+                    host.factor.factorize(&host.matrix).ok()
+                } else {
+                    Some(())
+                }
             })
             .collect();
         results.into_iter().collect::<Option<()>>()?;
@@ -157,7 +169,7 @@ impl Elimination {
         Some(())
     }
 
-    /// Room for the numbers of a plan.
+    /// Allocates the matrices of a plan.
     fn allocate(&mut self, plan: &Plan) -> Option<()> {
         self.inverses.resize_with(plan.leaves.len(), Vec::new);
         self.links.resize_with(plan.leaves.len(), Link::default);
@@ -171,7 +183,7 @@ impl Elimination {
         Some(())
     }
 
-    /// G of some leaves: a unit at a tied degree of freedom of each, for all leaves at once.
+    /// Computes G of some leaves. One solve handles a unit vector of every leaf.
     fn invert(&mut self, plan: &Plan, factors: &[BodyFactor], leaves: &[usize]) {
         let size = |leaf: &usize| 3 * plan.leaves[*leaf].tied.len();
         let most = leaves.iter().map(size).max().unwrap_or(0);
@@ -192,18 +204,18 @@ impl Elimination {
         }
     }
 
-    /// U and V of some leaves, and what they take from S.
+    /// Computes U and V of some leaves, and subtracts Vᵀ G R from S.
     fn condense(&mut self, system: &System, plan: &Plan, leaves: &[usize]) -> Option<()> {
-        for chunk in leaves.chunks(CHUNK) {
+        for chunk in leaves.chunks(LEAVES_PER_CHUNK) {
             let condense =
                 |index: &usize| condense(system, &plan.leaves[*index], &self.inverses[*index]);
             let condensed: Vec<Option<(Link, Vec<f64>)>> = chunk.par_iter().map(condense).collect();
             for (index, condensed) in chunk.iter().zip(condensed) {
-                let (link, taken) = condensed?;
+                let (link, schur_term) = condensed?;
                 let leaf = &plan.leaves[*index];
                 if let Some(host) = leaf.host {
                     let first = system.bodies[plan.hosts[host].body].offset;
-                    self.hosts[host].take(first, &leaf.anchors, &taken);
+                    self.hosts[host].subtract(first, &leaf.anchors, &schur_term);
                 }
                 self.links[*index] = link;
             }
@@ -211,42 +223,47 @@ impl Elimination {
         Some(())
     }
 
-    /// Copies the factors of hosts to single precision where that is out of date.
-    pub(super) fn lighten(&mut self) -> Result<(), SystemFactorError> {
+    /// Copies the factors of hosts to single precision if their copies are out of date.
+    pub(super) fn copy_to_single_precision(&mut self) -> Result<(), SystemFactorError> {
         let Some(plan) = &self.plan else {
             return Ok(());
         };
         for (factor, host) in self.hosts.iter_mut().zip(&plan.hosts) {
             let body = host.body;
-            if !factor.factor.is_light() {
-                let lightened = factor.factor.lighten();
-                lightened.map_err(|source| SystemFactorError { body, source })?;
+            if !factor.factor.has_single_precision() {
+                let copied = factor.factor.copy_to_single_precision();
+                copied.map_err(|source| SystemFactorError { body, source })?;
             }
         }
         Ok(())
     }
 
-    /// Replaces `rhs` by `A⁻¹ rhs`; `factors` are those of the bodies that are no hosts.
-    pub(super) fn solve_in_place(&self, factors: &[BodyFactor], rhs: &mut [f64], is_light: bool) {
+    /// Replaces `rhs` by `A⁻¹ rhs`. `factors` must be up to date for all bodies except hosts.
+    pub(super) fn solve_in_place(
+        &self,
+        factors: &[BodyFactor],
+        rhs: &mut [f64],
+        single_precision: bool,
+    ) {
         let Some(plan) = &self.plan else {
             return;
         };
-        solve_bodies(factors, rhs, is_light, |body| !plan.is_host(body));
+        solve_bodies(factors, rhs, single_precision, |body| !plan.is_host(body));
         let pull = |leaf: &Leaf, link: &Link, pull: &mut [f64]| link.pull(leaf, rhs, pull);
         let pulls = self.for_leaves(plan, |leaf| leaf.anchors.len(), pull);
         let anchors = plan.leaves.iter().flat_map(|leaf| &leaf.anchors);
         for (anchor, pull) in anchors.zip(pulls.chunks_exact(3)) {
             subtract(&mut rhs[*anchor..*anchor + 3], pull);
         }
-        let bodies = parts(rhs, factors.iter().map(BodyFactor::dofs));
+        let bodies = split_by_lengths(rhs, factors.iter().map(BodyFactor::dofs));
         let bodies = bodies.into_iter().enumerate();
         let bodies = bodies.filter(|(body, _)| plan.is_host(*body));
         let mut hosts: Vec<_> = self.hosts.iter().zip(bodies).collect();
-        // What nothing acts on stays as it is.
+        // The solution of a zero right-hand side is zero.
         hosts.retain(|(_, (_, part))| part.iter().any(|entry| *entry != 0.0));
         hosts
             .into_par_iter()
-            .for_each(|(host, (_, part))| host.solve_in_place(part, is_light));
+            .for_each(|(host, (_, part))| host.solve_in_place(part, single_precision));
         let push = |leaf: &Leaf, link: &Link, push: &mut [f64]| link.push(leaf, rhs, push);
         let pushes = self.for_leaves(plan, |leaf| leaf.tied.len(), push);
         let mut change = vec![0.0; rhs.len()];
@@ -254,11 +271,13 @@ impl Elimination {
         for (tied, push) in tied.zip(pushes.chunks_exact(3)) {
             change[*tied..*tied + 3].copy_from_slice(push);
         }
-        solve_bodies(factors, &mut change, is_light, |body| plan.has_leaf(body));
+        solve_bodies(factors, &mut change, single_precision, |body| {
+            plan.has_leaf(body)
+        });
         subtract(rhs, &change);
     }
 
-    /// The results of all leaves, one after the other: of each, three numbers for a number of nodes.
+    /// Concatenated results of all leaves, three components for each of `nodes` nodes.
     fn for_leaves(
         &self,
         plan: &Plan,
@@ -269,15 +288,15 @@ impl Elimination {
         let mut results = vec![0.0; lengths().sum()];
         let leaves = plan.leaves.par_iter().zip(&self.links);
         leaves
-            .zip(parts(&mut results, lengths()))
-            .with_min_len(TASK)
+            .zip(split_by_lengths(&mut results, lengths()))
+            .with_min_len(LEAVES_PER_TASK)
             .for_each(|((leaf, link), result)| compute(leaf, link, result));
         results
     }
 }
 
 impl HostFactor {
-    /// S becomes H.
+    /// Sets S to H.
     fn begin(&mut self, system: &System, host: &Host) {
         let body = &system.bodies[host.body];
         let Matrix::Blocks(own) = &body.matrix else {
@@ -304,7 +323,7 @@ impl HostFactor {
         }
     }
 
-    /// Adds a block of the lower triangle; those of the upper are the same.
+    /// Adds a block of the lower triangle. Blocks of the upper triangle are ignored.
     fn add(&mut self, [row, column]: [usize; 2], block: DMat3) {
         if row >= column
             && let Some(slot) = self.matrix.pattern().slot(row, column)
@@ -313,13 +332,14 @@ impl HostFactor {
         }
     }
 
-    /// Subtracts a matrix, row by row, between nodes whose degrees of freedom begin at `anchors`; `first` are the first of the host.
-    fn take(&mut self, first: usize, anchors: &[usize], taken: &[f64]) {
+    /// Subtracts a row-major matrix over the nodes at the degrees of freedom `anchors`. `first` is
+    /// the first degree of freedom of the host.
+    fn subtract(&mut self, first: usize, anchors: &[usize], matrix: &[f64]) {
         let width = 3 * anchors.len();
         for (i, row) in anchors.iter().enumerate() {
             for (j, column) in anchors[..=i].iter().enumerate() {
                 let column_of = |c: usize| {
-                    let entry = |r: usize| -taken[(3 * i + r) * width + 3 * j + c];
+                    let entry = |r: usize| -matrix[(3 * i + r) * width + 3 * j + c];
                     DVec3::new(entry(0), entry(1), entry(2))
                 };
                 let block = DMat3::from_cols(column_of(0), column_of(1), column_of(2));
@@ -328,10 +348,11 @@ impl HostFactor {
         }
     }
 
-    fn solve_in_place(&self, rhs: &mut [f64], is_light: bool) {
-        match is_light {
-            true => self.factor.solve_lightly(rhs),
-            false => self.factor.solve_in_place(rhs),
+    fn solve_in_place(&self, rhs: &mut [f64], single_precision: bool) {
+        if single_precision {
+            self.factor.solve_single_precision(rhs)
+        } else {
+            self.factor.solve_in_place(rhs)
         }
     }
 }
@@ -340,9 +361,9 @@ fn subtract(from: &mut [f64], x: &[f64]) {
     add(from, -1.0, x);
 }
 
-/// Whether couplings have the same nodes, one by one.
-fn ties_the_same<'a>(some: &'a [Coupling], others: &'a [Coupling]) -> bool {
+/// Whether two lists of couplings have the same nodes.
+fn have_same_nodes<'a>(a: &'a [Coupling], b: &'a [Coupling]) -> bool {
     let nodes = |coupling: &'a Coupling| coupling.nodes.iter().map(|(node, _)| node);
-    let mut pairs = some.iter().zip(others);
-    some.len() == others.len() && pairs.all(|(one, other)| nodes(one).eq(nodes(other)))
+    let mut pairs = a.iter().zip(b);
+    a.len() == b.len() && pairs.all(|(a, b)| nodes(a).eq(nodes(b)))
 }

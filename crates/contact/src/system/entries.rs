@@ -1,14 +1,14 @@
-//! A as a plain list of its entries, for programs that know nothing of bodies and couplings.
+//! A as a list of scalar entries, for solvers and file formats without bodies and couplings.
 
 use glam::DMat3;
 
-use super::{Body, Coupling, Matrix, System, free_part_of};
+use super::{Coupling, Matrix, System, SystemBody, free_part_of};
 
 /// Row, column and value.
 type Entry = (u32, u32, f64);
 
 impl System {
-    /// The entries of A that are not zero, of both triangles; what is given twice is to be added.
+    /// Nonzero entries of both triangles of A. Entries at the same place are to be added.
     pub fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
         for body in &self.bodies {
@@ -26,12 +26,13 @@ impl System {
         entries
     }
 
-    /// What a coupling adds beyond the bodies' matrices: blocks, and where their rows and columns begin.
+    /// Blocks of a coupling that are not part of the body matrices, each with its first row and
+    /// column.
     pub(super) fn coupling_blocks<'a>(
         &'a self,
         coupling: &'a Coupling,
     ) -> impl Iterator<Item = ([usize; 2], DMat3)> + 'a {
-        let free = |offset: usize| DMat3::from_diagonal(free_part_of(&self.is_cut, offset));
+        let free = |offset: usize| DMat3::from_diagonal(free_part_of(&self.is_held, offset));
         let nodes = || coupling.nodes.iter().enumerate();
         let pairs = nodes().flat_map(move |row| nodes().map(move |column| (row, column)));
         pairs
@@ -53,7 +54,7 @@ fn push_block(offsets: [usize; 2], block: &DMat3, entries: &mut Vec<Entry>) {
     }
 }
 
-fn block_entries(body: &Body, entries: &mut Vec<Entry>) {
+fn block_entries(body: &SystemBody, entries: &mut Vec<Entry>) {
     let Matrix::Blocks(matrix) = &body.matrix else {
         return;
     };
@@ -70,7 +71,7 @@ fn block_entries(body: &Body, entries: &mut Vec<Entry>) {
     }
 }
 
-fn rod_entries(body: &Body, entries: &mut Vec<Entry>) {
+fn rod_entries(body: &SystemBody, entries: &mut Vec<Entry>) {
     let Matrix::Rods(batch) = &body.matrix else {
         return;
     };

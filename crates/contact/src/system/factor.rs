@@ -1,137 +1,48 @@
-//! Factorizations of a system body by body, and solves through couplings: exact where they can be eliminated, else by conjugate
-//! gradients.
+//! Factorization of a system body by body, and solves with couplings: exact if all couplings can be
+//! eliminated, otherwise by conjugate gradients.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::body_factor::{BodyFactor, SystemFactorError, move_to, solve_bodies};
 use super::elimination::Elimination;
 use super::{Matrix, System};
 use crate::banded::BandedFactor;
 use crate::block_sparse::BlockPattern;
-use crate::cholesky::{Factor, FactorError, Symbolic, parts};
+use crate::cholesky::Factor;
+use crate::conjugate_gradients::{CgProgress, ConjugateSystem, conjugate_gradients};
 
-/// Where the residual of conjugate gradients ends, as a part of where it began: rounding lets it go no further.
-const TOLERANCE: f64 = 1e-14;
+use crate::parallel::split_by_lengths;
+use crate::symbolic::Symbolic;
 
-/// Entries of vectors that one task works on.
-const CHUNK: usize = 4096;
+/// Conjugate gradients stop at this reduction of the residual: rounding prevents a larger one.
+const RELATIVE_RESIDUAL: f64 = 1e-14;
 
-/// More iterations than this are worth nothing: ties are few, or springs much softer than what they tie.
-const MOST_ITERATIONS: usize = 2000;
+/// Entries of a vector per parallel task.
+const CHUNK_SIZE: usize = 4096;
 
-/// A factorization that failed, and in which body.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("body {body}: {source}")]
-pub struct SystemFactorError {
-    /// Index of the body.
-    pub body: usize,
-    /// What is wrong with its matrix.
-    pub source: FactorError,
-}
+/// Iteration limit of conjugate gradients. Convergence is fast, because ties are few or much softer
+/// than the bodies that they join.
+const MAX_ITERATIONS: usize = 2000;
 
-/// The factor of a body.
-#[derive(Debug)]
-pub enum BodyFactor {
-    /// Of a sparse matrix.
-    Blocks(Factor),
-    /// Of a batch of rods.
-    Rods(BandedFactor),
-}
-
-impl BodyFactor {
-    pub(super) fn dofs(&self) -> usize {
-        match self {
-            BodyFactor::Blocks(factor) => factor.dofs(),
-            BodyFactor::Rods(factor) => factor.dofs(),
-        }
-    }
-
-    /// Of a batch of rods, only what changed; a function says whether any of a range of its unknowns did.
-    fn factorize(
-        &mut self,
-        matrix: &Matrix,
-        is_changed: impl Fn(Range<usize>) -> bool + Sync,
-    ) -> Result<(), FactorError> {
-        match (self, matrix) {
-            (BodyFactor::Blocks(factor), Matrix::Blocks(matrix)) => factor.factorize(matrix),
-            (BodyFactor::Rods(factor), Matrix::Rods(batch)) => {
-                let size = batch.layout().size();
-                factor.factorize_some(batch, is_changed).map_err(|error| {
-                    FactorError::NotPositiveDefiniteRod {
-                        rod: error.rod,
-                        unknown: error.unknown % size,
-                    }
-                })
-            }
-            _ => unreachable!("a factor of another kind than its body"),
-        }
-    }
-
-    /// Of sparse matrices, what was copied to single precision is read if `is_light`.
-    fn solve_in_place(&self, rhs: &mut [f64], is_light: bool) {
-        // A body on which nothing acts stays as it is.
-        if rhs.iter().all(|entry| *entry == 0.0) {
-            return;
-        }
-        match self {
-            BodyFactor::Blocks(factor) if is_light => factor.solve_lightly(rhs),
-            BodyFactor::Blocks(factor) => factor.solve_in_place(rhs),
-            BodyFactor::Rods(factor) => factor.solve_in_place(rhs),
-        }
-    }
-
-    /// Adds A⁻¹ b to x, and makes b zero.
-    fn add_solution(&self, b: &mut [f64], x: &mut [f64], is_light: bool) {
-        match self {
-            BodyFactor::Rods(factor) => factor.add_solution(b, x),
-            BodyFactor::Blocks(_) if b.iter().all(|entry| *entry == 0.0) => {}
-            BodyFactor::Blocks(_) => {
-                self.solve_in_place(b, is_light);
-                move_to(b, x);
-            }
-        }
-    }
-}
-
-/// Adds b to x, and makes b zero.
-fn move_to(b: &mut [f64], x: &mut [f64]) {
-    for (b, x) in b.iter_mut().zip(x) {
-        *x += std::mem::take(b);
-    }
-}
-
-/// Solves with the factors of some bodies, by index, in their parts of a vector.
-pub(super) fn solve_bodies(
-    factors: &[BodyFactor],
-    rhs: &mut [f64],
-    is_light: bool,
-    is_chosen: impl Fn(usize) -> bool,
-) {
-    let parts = parts(rhs, factors.iter().map(BodyFactor::dofs));
-    let pairs = factors.iter().zip(parts).enumerate();
-    let chosen = pairs.filter(|(body, _)| is_chosen(*body));
-    let work: Vec<_> = chosen.map(|(_, pair)| pair).collect();
-    work.into_par_iter()
-        .for_each(|(factor, part)| factor.solve_in_place(part, is_light));
-}
-
-/// The factors of all bodies of a system.
+/// Factors of all bodies of a system.
 #[derive(Debug)]
 pub struct SystemFactor {
     factors: Vec<BodyFactor>,
     pub(super) elimination: Elimination,
-    /// Bodies whose own factors are not kept up, because the elimination has others in their place.
-    is_left_out: Vec<bool>,
+    /// Bodies whose factors are out of date, because the elimination factorizes their Schur
+    /// complements instead.
+    is_replaced: Vec<bool>,
 }
 
 impl SystemFactor {
-    /// From one factor per body, in their order. Bodies with the same pattern may share the
-    /// symbolic part.
+    /// Combines the factors of all bodies, in their order. Bodies with the same pattern may share
+    /// the symbolic factorization.
     pub fn new(factors: Vec<BodyFactor>) -> Self {
         Self {
-            is_left_out: vec![false; factors.len()],
+            is_replaced: vec![false; factors.len()],
             elimination: Elimination::default(),
             factors,
         }
@@ -142,11 +53,12 @@ impl SystemFactor {
         self.factors.len()
     }
 
-    /// Room for the factors of a system; bodies with the same pattern share the symbolic part.
+    /// Allocates the factors of a system. Bodies with the same pattern share the symbolic
+    /// factorization.
     ///
     /// # Errors
     /// If there is not enough memory.
-    pub fn of(system: &System) -> Result<Self, SystemFactorError> {
+    pub fn for_system(system: &System) -> Result<Self, SystemFactorError> {
         let mut known: Vec<(*const BlockPattern, Arc<Symbolic>)> = Vec::new();
         let mut factor = |matrix: &Matrix| match matrix {
             Matrix::Blocks(matrix) => {
@@ -172,26 +84,26 @@ impl SystemFactor {
         factors.collect::<Result<_, _>>().map(Self::new)
     }
 
-    /// Factorizes all bodies, in parallel. The first body that fails is reported, whichever
-    /// thread came upon a failure first; those that others are eliminated from come last.
+    /// Factorizes all bodies in parallel. Of several failures, that of the first body is returned,
+    /// independent of the threads; hosts of an elimination come last.
     ///
     /// # Errors
     /// If a matrix is not finite or not positive definite.
     ///
     /// # Panics
-    /// If the bodies are not those that the factors were made for.
+    /// If the system has other bodies than the factors.
     pub fn factorize(&mut self, system: &System) -> Result<(), SystemFactorError> {
-        self.factorize_some(system, |_| true)
+        self.factorize_bodies(system, |_| true)
     }
 
-    /// Factorizes some bodies, by index.
+    /// Factorizes the chosen bodies.
     ///
     /// # Errors
     /// As [`SystemFactor::factorize`].
     ///
     /// # Panics
-    /// If the bodies are not those that the factors were made for.
-    pub fn factorize_some(
+    /// If the system has other bodies than the factors.
+    pub fn factorize_bodies(
         &mut self,
         system: &System,
         is_chosen: impl Fn(usize) -> bool + Sync,
@@ -199,29 +111,29 @@ impl SystemFactor {
         self.factorize_changed(system, |dofs| is_chosen(system.body_of(dofs.start)))
     }
 
-    /// Factorizes what changed: bodies, and of batches of rods those rods. A function says whether any of a range of degrees of freedom
-    /// did.
+    /// Factorizes the bodies, and the groups of rods, that have changed. `is_changed` says whether
+    /// any degree of freedom of a range has.
     ///
     /// # Errors
     /// As [`SystemFactor::factorize`].
     ///
     /// # Panics
-    /// If the bodies are not those that the factors were made for.
+    /// If the system has other bodies than the factors.
     pub fn factorize_changed(
         &mut self,
         system: &System,
         is_changed: impl Fn(Range<usize>) -> bool + Sync,
     ) -> Result<(), SystemFactorError> {
         assert_eq!(self.factors.len(), system.bodies.len());
-        self.elimination.pose(system, &self.factors);
+        self.elimination.update_plan(system, &self.factors);
         let bodies = 0..self.factors.len();
         let is_host: Vec<bool> = bodies.map(|body| self.elimination.is_host(body)).collect();
-        let was_left_out = std::mem::replace(&mut self.is_left_out, is_host.clone());
-        let factorized = self.factorize_bodies(system, |body, dofs| {
-            (was_left_out[body] || is_changed(dofs)) && !is_host[body]
+        let was_replaced = std::mem::replace(&mut self.is_replaced, is_host.clone());
+        let factorized = self.factorize_each(system, |body, dofs| {
+            (was_replaced[body] || is_changed(dofs)) && !is_host[body]
         });
         if factorized.is_err() {
-            self.elimination.forget();
+            self.elimination.invalidate();
         }
         factorized?;
         let elimination = &mut self.elimination;
@@ -229,13 +141,13 @@ impl SystemFactor {
             is_changed(system.bodies[body].dofs())
         });
         if eliminated.is_none() {
-            self.is_left_out.fill(false);
-            self.factorize_bodies(system, |body, _| is_host[body])?;
+            self.is_replaced.fill(false);
+            self.factorize_each(system, |body, _| is_host[body])?;
         }
         Ok(())
     }
 
-    fn factorize_bodies(
+    fn factorize_each(
         &mut self,
         system: &System,
         is_changed: impl Fn(usize, Range<usize>) -> bool + Sync,
@@ -244,11 +156,12 @@ impl SystemFactor {
         let results: Vec<_> = pairs
             .map(|(index, (factor, body))| {
                 let first = body.offset;
-                match is_changed(index, body.dofs()) {
-                    true => factor.factorize(&body.matrix, |own| {
+                if is_changed(index, body.dofs()) {
+                    factor.factorize(&body.matrix, |own| {
                         is_changed(index, first + own.start..first + own.end)
-                    }),
-                    false => Ok(()),
+                    })
+                } else {
+                    Ok(())
                 }
             })
             .collect();
@@ -258,67 +171,72 @@ impl SystemFactor {
         })
     }
 
-    /// Whether solves need no conjugate gradients: nothing is coupled, or all couplings are eliminated.
+    /// Whether solves are direct: there are no couplings, or all of them are eliminated.
     pub(crate) fn is_exact(&self, system: &System) -> bool {
         system.couplings.is_empty() || self.elimination.is_done()
     }
 
-    /// Replaces `rhs` by what the bodies' own matrices make of it, and the couplings that are eliminated: `A⁻¹ rhs` where there are no
-    /// others.
-    fn precondition(&self, rhs: &mut [f64], is_light: bool) {
+    /// Replaces `rhs` by P⁻¹ `rhs`, where P consists of the body matrices and the eliminated
+    /// couplings. P = A if [`SystemFactor::is_exact`].
+    fn precondition(&self, rhs: &mut [f64], single_precision: bool) {
         let (factors, elimination) = (&self.factors, &self.elimination);
-        match elimination.is_done() {
-            true => elimination.solve_in_place(factors, rhs, is_light),
-            false => solve_bodies(factors, rhs, is_light, |_| true),
+        if elimination.is_done() {
+            elimination.solve_in_place(factors, rhs, single_precision)
+        } else {
+            solve_bodies(factors, rhs, single_precision, |_| true)
         }
     }
 
-    /// Copies the factors of some bodies to single precision, for [`SystemFactor::solve_lightly`], and all whose copies
-    /// are out of date.
+    /// Copies the factors of the chosen bodies to single precision, and all whose copies are out of
+    /// date, for [`SystemFactor::solve_single_precision`].
     ///
     /// # Errors
     /// If memory runs out.
-    pub fn lighten_some(
+    pub fn update_single_precision(
         &mut self,
         is_chosen: impl Fn(usize) -> bool,
     ) -> Result<(), SystemFactorError> {
         for (body, factor) in self.factors.iter_mut().enumerate() {
             if let BodyFactor::Blocks(factor) = factor
-                && (is_chosen(body) || !factor.is_light())
-                && !self.is_left_out[body]
+                && (is_chosen(body) || !factor.has_single_precision())
+                && !self.is_replaced[body]
             {
-                let lightened = factor.lighten();
-                lightened.map_err(|source| SystemFactorError { body, source })?;
+                let copied = factor.copy_to_single_precision();
+                copied.map_err(|source| SystemFactorError { body, source })?;
             }
         }
-        self.elimination.lighten()
+        self.elimination.copy_to_single_precision()
     }
 
-    /// Replaces `rhs` by about `A⁻¹ rhs` of a system where nothing is coupled but what is eliminated; see [`Factor::solve_lightly`].
+    /// Replaces `rhs` by an approximation of `A⁻¹ rhs`, for a system without couplings that are
+    /// not eliminated; see [`Factor::solve_single_precision`].
     ///
     /// # Panics
     /// If `rhs` does not have the length of the factorized system.
-    pub fn solve_lightly(&self, rhs: &mut [f64]) {
+    pub fn solve_single_precision(&self, rhs: &mut [f64]) {
         self.precondition(rhs, true);
     }
 
-    /// Adds `A⁻¹ b` to x where solves need no conjugate gradients, and makes b zero: what b does not act on is not looked at.
+    /// Adds `A⁻¹ b` to x and sets b to zero, if [`SystemFactor::is_exact`]. Bodies where b is zero
+    /// are skipped.
     ///
     /// # Panics
     /// If a vector does not have the length of the factorized system.
-    pub(crate) fn add_solution(&self, b: &mut [f64], x: &mut [f64], is_light: bool) {
+    pub(crate) fn add_solution(&self, b: &mut [f64], x: &mut [f64], single_precision: bool) {
         if self.elimination.is_done() {
-            self.elimination.solve_in_place(&self.factors, b, is_light);
-            let parts = b.par_chunks_mut(CHUNK).zip(x.par_chunks_mut(CHUNK));
-            return parts.for_each(|(b, x)| move_to(b, x));
+            self.elimination
+                .solve_in_place(&self.factors, b, single_precision);
+            let chunks = b.par_chunks_mut(CHUNK_SIZE);
+            let chunks = chunks.zip(x.par_chunks_mut(CHUNK_SIZE));
+            return chunks.for_each(|(b, x)| move_to(b, x));
         }
         let dofs = || self.factors.iter().map(BodyFactor::dofs);
-        let work = self.factors.par_iter().zip(parts(b, dofs()));
-        work.zip(parts(x, dofs()))
-            .for_each(|((factor, b), x)| factor.add_solution(b, x, is_light));
+        let work = self.factors.par_iter().zip(split_by_lengths(b, dofs()));
+        work.zip(split_by_lengths(x, dofs()))
+            .for_each(|((factor, b), x)| factor.add_solution(b, x, single_precision));
     }
 
-    /// The diagonal of the inverse of a body's own matrix, if it is a batch of rods.
+    /// Diagonal of the inverse of the matrix of a body, if the body is a batch of rods.
     #[must_use]
     pub fn inverse_diagonal(&self, body: usize) -> Option<Vec<f64>> {
         match self.factors.get(body)? {
@@ -327,21 +245,22 @@ impl SystemFactor {
         }
     }
 
-    /// Room for the factors of another system like the one that these are of; the symbolic parts are shared.
+    /// Allocates factors for another system of the same structure. The symbolic factorizations are
+    /// shared.
     ///
     /// # Errors
     /// If there is not enough memory.
-    pub fn alike(&self) -> Result<Self, SystemFactorError> {
-        let alike = |(body, factor): (usize, &BodyFactor)| match factor {
+    pub fn allocate_like(&self) -> Result<Self, SystemFactorError> {
+        let allocate = |(body, factor): (usize, &BodyFactor)| match factor {
             BodyFactor::Blocks(factor) => Factor::new(factor.symbolic().clone())
                 .map(BodyFactor::Blocks)
                 .map_err(|source| SystemFactorError { body, source }),
             BodyFactor::Rods(factor) => Ok(BodyFactor::Rods(factor.clone())),
         };
-        let factors = self.factors.iter().enumerate().map(alike);
+        let factors = self.factors.iter().enumerate().map(allocate);
         let factors = factors.collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
-            elimination: self.elimination.alike(),
+            elimination: self.elimination.allocate_like(),
             ..Self::new(factors)
         })
     }
@@ -363,12 +282,13 @@ impl SystemFactor {
         rhs.copy_from_slice(&solution);
     }
 
-    /// Moves `solution` towards `A⁻¹ rhs` until no entry is off by more than about `accuracy`; at once where nothing is coupled
-    /// but what is eliminated (Daviet 2020, 6.2.5). `rhs` is used up. Says how many times it went through the factors.
+    /// Improves `solution` until the estimated error of every entry of `A⁻¹ rhs` is at most
+    /// `accuracy` (Daviet 2020, 6.2.5). A single solve if all couplings are eliminated. Overwrites
+    /// `rhs` and returns the number of solves with the factors.
     ///
     /// # Panics
     /// If a vector does not have the length of the factorized system.
-    pub fn solve_towards(
+    pub fn improve_solution(
         &self,
         system: &System,
         rhs: &mut [f64],
@@ -388,8 +308,9 @@ impl SystemFactor {
         self.conjugate_gradients(system, rhs, solution, accuracy)
     }
 
-    /// Preconditioned conjugate gradients from a solution and its residual, one vector after the other: sums do not depend on
-    /// the threads. They end when the factors make nothing larger than `accuracy` of the residual, or rounding lets it go no further.
+    /// Preconditioned conjugate gradients from a solution and its residual. Stops when no entry of
+    /// the preconditioned residual exceeds `accuracy`, or rounding prevents further progress.
+    /// Returns the number of solves with the factors.
     fn conjugate_gradients(
         &self,
         system: &System,
@@ -397,53 +318,53 @@ impl SystemFactor {
         solution: &mut [f64],
         accuracy: f64,
     ) -> usize {
-        // What is tied to nothing has its answer at once, and no part in the rest.
+        // The preconditioner solves uncoupled bodies exactly; they leave the iteration here.
         let is_coupled = system.coupled_bodies();
         let mut preconditioned = residual.to_vec();
         self.precondition(&mut preconditioned, false);
         for (body, is_coupled) in system.bodies.iter().zip(is_coupled) {
-            let dofs = body.offset..body.offset + body.matrix.dofs();
+            let dofs = body.dofs();
             if !is_coupled {
-                let moved = solution[dofs.clone()].iter_mut();
-                for (x, d) in moved.zip(&preconditioned[dofs.clone()]) {
+                let corrected = solution[dofs.clone()].iter_mut();
+                for (x, d) in corrected.zip(&preconditioned[dofs.clone()]) {
                     *x += d;
                 }
                 residual[dofs.clone()].fill(0.0);
                 preconditioned[dofs].fill(0.0);
             }
         }
-        let mut direction = preconditioned.clone();
-        let mut product = vec![0.0; residual.len()];
-        let mut size = dot(residual, &preconditioned);
-        let floor = TOLERANCE * TOLERANCE * size;
-        for iteration in 1..=MOST_ITERATIONS {
-            let is_accurate = preconditioned.iter().all(|entry| entry.abs() <= accuracy);
-            if size.is_nan() || size <= floor || is_accurate {
-                return iteration;
-            }
-            system.multiply(&direction, &mut product);
-            let length = size / dot(&direction, &product);
-            if !length.is_finite() {
-                return iteration;
-            }
-            for (x, d) in solution.iter_mut().zip(&direction) {
-                *x += length * d;
-            }
-            for (r, p) in residual.iter_mut().zip(&product) {
-                *r -= length * p;
-            }
-            preconditioned.copy_from_slice(residual);
-            self.precondition(&mut preconditioned, false);
-            let next = dot(residual, &preconditioned);
-            for (d, z) in direction.iter_mut().zip(&preconditioned) {
-                *d = z + next / size * *d;
-            }
-            size = next;
-        }
-        MOST_ITERATIONS
+        let mut coupled = CoupledSystem {
+            system,
+            factor: self,
+            accuracy,
+        };
+        let limit = MAX_ITERATIONS;
+        let effort = conjugate_gradients(&mut coupled, solution, residual, preconditioned, limit);
+        (effort.steps + 1).min(limit)
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+/// System with couplings, preconditioned by the factors of its bodies.
+struct CoupledSystem<'a> {
+    system: &'a System,
+    factor: &'a SystemFactor,
+    accuracy: f64,
+}
+
+impl ConjugateSystem for CoupledSystem<'_> {
+    fn multiply(&self, x: &[f64], y: &mut [f64]) {
+        self.system.multiply(x, y);
+    }
+
+    fn precondition(&self, residual: &mut [f64]) {
+        self.factor.precondition(residual, false);
+    }
+
+    fn test_convergence(&mut self, progress: &CgProgress<'_>) -> bool {
+        let floor = RELATIVE_RESIDUAL * RELATIVE_RESIDUAL * progress.initial_size;
+        let is_small = |entry: &f64| entry.abs() <= self.accuracy;
+        progress.size.is_nan()
+            || progress.size <= floor
+            || progress.preconditioned.iter().all(is_small)
+    }
 }

@@ -1,81 +1,96 @@
-//! Solves with A by products alone: conjugate gradients, preconditioned by the blocks on the
-//! diagonal.
+//! Solves by conjugate gradients, preconditioned by the inverse of the diagonal blocks (block
+//! Jacobi). No factorization is needed.
 
 use glam::{DMat3, DVec3};
 
 use super::{Matrix, System};
+use crate::conjugate_gradients::{CgProgress, ConjugateSystem, conjugate_gradients};
 
-/// Where conjugate gradients have come to.
+/// The result of [`System::conjugate_gradients`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Iterative {
+pub struct IterativeSolution {
     /// x.
     pub solution: Vec<f64>,
     /// b − A x.
     pub residual: Vec<f64>,
-    /// Products with A.
+    /// Number of products with A.
     pub products: usize,
 }
 
 impl System {
-    /// Moves towards A⁻¹ b from 0, until a function says that it is enough, or after `most`
-    /// products with A. Sums go one entry after the other, so that they do not depend on the
-    /// threads.
+    /// Approximates A⁻¹ b from the initial guess 0, until `is_accurate` or after `max_products`
+    /// products with A.
     ///
     /// # Panics
     /// If `rhs` has another length than [`System::dofs`].
     pub fn conjugate_gradients(
         &self,
         rhs: &[f64],
-        most: usize,
-        mut is_enough: impl FnMut(&Iterative) -> bool,
-    ) -> Iterative {
-        let preconditioner = DiagonalBlocks::new(self);
-        let mut found = Iterative {
-            solution: vec![0.0; rhs.len()],
-            residual: rhs.to_vec(),
-            products: 0,
+        max_products: usize,
+        is_accurate: impl FnMut(&CgProgress<'_>) -> bool,
+    ) -> IterativeSolution {
+        let mut system = Preconditioned {
+            system: self,
+            diagonal: DiagonalBlocks::new(self),
+            is_accurate,
         };
-        let mut scaled = preconditioner.apply(&found.residual);
-        let mut direction = scaled.clone();
-        let mut product = vec![0.0; rhs.len()];
-        let mut size = dot(&found.residual, &scaled);
-        while size > 0.0 && found.products < most && !is_enough(&found) {
-            self.multiply(&direction, &mut product);
-            found.products += 1;
-            let length = size / dot(&direction, &product);
-            if !length.is_finite() {
-                break;
-            }
-            for (x, d) in found.solution.iter_mut().zip(&direction) {
-                *x += length * d;
-            }
-            for (r, p) in found.residual.iter_mut().zip(&product) {
-                *r -= length * p;
-            }
-            scaled = preconditioner.apply(&found.residual);
-            let next = dot(&found.residual, &scaled);
-            for (d, z) in direction.iter_mut().zip(&scaled) {
-                *d = z + next / size * *d;
-            }
-            size = next;
+        let (mut solution, mut residual) = (vec![0.0; rhs.len()], rhs.to_vec());
+        let mut preconditioned = rhs.to_vec();
+        system.precondition(&mut preconditioned);
+        let effort = conjugate_gradients(
+            &mut system,
+            &mut solution,
+            &mut residual,
+            preconditioned,
+            max_products,
+        );
+        IterativeSolution {
+            solution,
+            residual,
+            products: effort.products,
         }
-        found
     }
 }
 
-/// The inverses of the blocks on the diagonal: 3×3 for nodes, numbers for twists.
+/// System with its diagonal blocks as preconditioner.
+struct Preconditioned<'a, F> {
+    system: &'a System,
+    diagonal: DiagonalBlocks,
+    is_accurate: F,
+}
+
+impl<F: FnMut(&CgProgress<'_>) -> bool> ConjugateSystem for Preconditioned<'_, F> {
+    fn multiply(&self, x: &[f64], y: &mut [f64]) {
+        self.system.multiply(x, y);
+    }
+
+    fn precondition(&self, residual: &mut [f64]) {
+        self.diagonal.solve_in_place(residual);
+    }
+
+    fn test_convergence(&mut self, progress: &CgProgress<'_>) -> bool {
+        // rᵀz is zero at the solution, and NaN if an entry of A or b is.
+        let has_residual = progress.size > 0.0;
+        !has_residual || (self.is_accurate)(progress)
+    }
+}
+
+/// Inverses of the diagonal blocks: 3×3 for nodes, scalars for twists.
 struct DiagonalBlocks {
+    /// Offset and inverse block of each node.
     nodes: Vec<(usize, DMat3)>,
-    others: Vec<(usize, f64)>,
+    /// Degree of freedom and inverse entry of each twist.
+    twists: Vec<(usize, f64)>,
 }
 
 impl DiagonalBlocks {
     fn new(system: &System) -> Self {
         let inverse = |node: usize| {
             let inverse = system.node_block(node).inverse();
-            match inverse.is_finite() {
-                true => inverse,
-                false => DMat3::IDENTITY,
+            if inverse.is_finite() {
+                inverse
+            } else {
+                DMat3::IDENTITY
             }
         };
         let offsets = system.node_offset.iter().enumerate();
@@ -84,37 +99,31 @@ impl DiagonalBlocks {
         for offset in &system.node_offset {
             is_of_node[*offset..offset + 3].fill(true);
         }
-        let mut others = Vec::new();
+        let mut twists = Vec::new();
         for body in &system.bodies {
             if let Matrix::Rods(batch) = &body.matrix {
                 let size = batch.layout().size();
                 for own in (0..batch.dofs()).filter(|own| !is_of_node[body.offset + own]) {
                     let entry = batch.get(own / size, own % size, own % size);
-                    others.push((body.offset + own, entry.recip()));
+                    twists.push((body.offset + own, entry.recip()));
                 }
             }
         }
         Self {
             nodes: nodes.collect(),
-            others,
+            twists,
         }
     }
 
-    fn apply(&self, vector: &[f64]) -> Vec<f64> {
-        let mut result = vector.to_vec();
+    fn solve_in_place(&self, vector: &mut [f64]) {
         for (offset, inverse) in &self.nodes {
             let value = *inverse * DVec3::from_slice(&vector[*offset..]);
-            value.write_to_slice(&mut result[*offset..]);
+            value.write_to_slice(&mut vector[*offset..]);
         }
-        for (dof, inverse) in &self.others {
-            result[*dof] *= inverse;
+        for (dof, inverse) in &self.twists {
+            vector[*dof] *= inverse;
         }
-        result
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]
@@ -123,7 +132,7 @@ mod tests {
     use crate::system::SystemFactor;
 
     #[test]
-    fn products_alone_find_what_factors_find() {
+    fn conjugate_gradients_agree_with_the_direct_solver() {
         // Solids, affine bodies, rods with twists, and ties.
         for world in [
             samples::stack(1e5, 2),
@@ -132,7 +141,7 @@ mod tests {
             samples::tied(1e5, 2),
         ] {
             let problem = world.problem(1e-3);
-            let mut factor = SystemFactor::of(&problem.system).unwrap();
+            let mut factor = SystemFactor::for_system(&problem.system).unwrap();
             factor.factorize(&problem.system).unwrap();
             let rhs: Vec<f64> = (0..problem.system.dofs())
                 .map(|dof| (dof as f64).sin())
@@ -150,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_where_it_is_told_to() {
+    fn it_stops_at_the_product_limit_and_at_the_accuracy() {
         let problem = samples::stack(1e5, 2).problem(1e-3);
         let rhs = vec![1.0; problem.system.dofs()];
         let found = problem.system.conjugate_gradients(&rhs, 7, |_| false);

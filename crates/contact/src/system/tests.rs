@@ -1,4 +1,4 @@
-//! Systems of sheets and rods, with ties and without.
+//! Products and solves of systems of sheets and rods, with and without ties.
 
 use super::*;
 use crate::banded::BandedFactor;
@@ -9,7 +9,7 @@ use crate::symbolic::Symbolic;
 use std::sync::Arc;
 
 fn factors(system: &System) -> SystemFactor {
-    let factor = |body: &Body| match &body.matrix {
+    let factor = |body: &SystemBody| match &body.matrix {
         Matrix::Blocks(matrix) => {
             let symbolic = Symbolic::analyze(matrix.pattern()).unwrap();
             BodyFactor::Blocks(Factor::new(Arc::new(symbolic)).unwrap())
@@ -28,7 +28,7 @@ fn system(matrices: impl IntoIterator<Item = BlockSparse>) -> System {
 }
 
 #[test]
-fn solves_all_bodies() {
+fn a_solve_inverts_the_product_for_all_bodies() {
     let sizes = [3, 1, 40, 7];
     let bodies = sizes.map(|n| random(n, &[(0, 1), (2, 5), (1, 2), (30, 3)], n as u64));
     let system = system(bodies);
@@ -44,7 +44,7 @@ fn solves_all_bodies() {
 }
 
 #[test]
-fn names_the_body_that_fails() {
+fn a_failed_factorization_reports_the_first_failing_body() {
     let mut system = system([5, 6, 7].map(|n| random(n, &[(0, 3)], 1)));
     let mut factor = factors(&system);
     for body in [2, 1] {
@@ -56,7 +56,7 @@ fn names_the_body_that_fails() {
     }
 }
 
-/// Two sheets and a batch of rods, tied in three places.
+/// Two sheets and a batch of rods with three couplings.
 fn tied() -> System {
     let mut batch = BandedBatch::zeros(BandedLayout::rod(4, false), 3);
     batch.add_diagonal(&vec![2.0; 45]);
@@ -79,12 +79,12 @@ fn tied() -> System {
         nodes,
         block: DMat3::from_diagonal(DVec3::new(1.0, 0.3, 0.0)) * scale,
     });
-    system.couple(couplings.into());
+    system.set_couplings(couplings.into());
     system
 }
 
 #[test]
-fn solves_through_ties_whatever_is_held() {
+fn a_solve_inverts_the_product_with_ties_and_held_nodes() {
     let whole = tied();
     let mut is_held = vec![false; whole.dofs()];
     for round in 0..2 {
@@ -104,22 +104,22 @@ fn solves_through_ties_whatever_is_held() {
         assert!(error < 1e-10, "round {round}: {error}");
         is_held[6..9].fill(true);
         is_held[33..36].fill(true);
-        // A node that is tied, held along y only.
+        // A tied node, held along y only.
         is_held[4] = true;
         is_held[36] = true;
     }
 }
 
 #[test]
-fn bodies_hang_together_through_ties() {
-    // Node 1 is in the first sheet and 7 in the second, 2 and 4 in the first and 15 among the rods.
+fn ties_connect_bodies() {
+    // Nodes 1, 2 and 4 belong to the first sheet, 7 to the second, 15 to a rod.
     let system = tied();
-    assert_eq!(system.connected(vec![false, true, false]), [true; 3]);
-    assert_eq!(system.connected(vec![false; 3]), [false; 3]);
+    assert_eq!(system.connected_bodies(vec![false, true, false]), [true; 3]);
+    assert_eq!(system.connected_bodies(vec![false; 3]), [false; 3]);
 }
 
 #[test]
-fn what_has_not_changed_is_held_already() {
+fn holding_only_the_changed_body_is_holding_all() {
     let mut whole = tied();
     let is_held = vec![false; whole.dofs()];
     let mut held = whole.clone();
@@ -136,10 +136,10 @@ fn what_has_not_changed_is_held_already() {
 }
 
 #[test]
-fn a_tie_pulls_both_ends() {
+fn a_tie_acts_on_both_ends_with_opposite_signs() {
     let with = tied();
     let mut without = with.clone();
-    without.couple(Vec::new());
+    without.set_couplings(Vec::new());
     let x: Vec<f64> = (0..with.dofs()).map(|i| (i as f64).cos()).collect();
     let [mut a, mut b] = [vec![0.0; x.len()], vec![0.0; x.len()]];
     with.multiply(&x, &mut a);
@@ -151,7 +151,7 @@ fn a_tie_pulls_both_ends() {
 }
 
 #[test]
-fn entries_give_the_same_products() {
+fn scalar_entries_have_the_products_of_the_system() {
     let whole = tied();
     let mut is_held = vec![false; whole.dofs()];
     is_held[4..8].fill(true);
@@ -165,7 +165,7 @@ fn entries_give_the_same_products() {
         for (row, column, value) in system.entries() {
             sum[row as usize] += value * x[column as usize];
         }
-        // Springs of 1e4 meet numbers of 1: rounding alone is 1e-12.
+        // Springs of 1e4 are added to entries of 1: rounding alone is 1e-12.
         let errors = product.iter().zip(&sum).map(|(a, b)| (a - b).abs());
         assert!(errors.fold(0.0, f64::max) < 1e-10);
         let restored = System::new(
@@ -175,7 +175,7 @@ fn entries_give_the_same_products() {
         let restored = restored.restore(
             system.couplings().to_vec(),
             system.is_merged(),
-            system.cut().to_vec(),
+            system.held().to_vec(),
         );
         assert_eq!(restored.entries(), system.entries());
     }
@@ -186,20 +186,20 @@ fn entries_of_closed_rods_are_in_the_order_of_unknowns() {
     let mut batch = BandedBatch::zeros(BandedLayout::rod(5, true), 5);
     batch.add(4, 0, 19, 3.0);
     let system = System::new([Matrix::Rods(batch)], vec![0]);
-    // The last rod begins at 80; its first and last unknown are neighbours in a ring.
+    // The last rod begins at 80; its first and last unknowns are adjacent in the ring.
     assert_eq!(system.entries(), [(80, 99, 3.0), (99, 80, 3.0)]);
 }
 
 #[test]
-fn a_solve_from_close_by_goes_as_far_as_it_is_told_and_stays_finite() {
+fn conjugate_gradients_reach_the_accuracy_and_stay_finite_at_the_solution() {
     let mut whole = tied();
-    // The second sheet is tied to the rods as well: a cycle, which only conjugate gradients go through.
+    // The second sheet is tied to the rods as well: a cycle cannot be eliminated.
     let mut couplings = whole.couplings().to_vec();
     couplings.push(Coupling {
         nodes: vec![(8, 1.0), (16, -1.0)],
         block: DMat3::IDENTITY * 5.0,
     });
-    whole.couple(couplings);
+    whole.set_couplings(couplings);
     let mut system = whole.clone();
     system.hold(&whole, &vec![false; whole.dofs()], |_| true);
     let mut factor = factors(&system);
@@ -209,21 +209,21 @@ fn a_solve_from_close_by_goes_as_far_as_it_is_told_and_stays_finite() {
         let mut rhs = vec![0.0; x.len()];
         system.multiply(&x, &mut rhs);
         let mut solution = from.to_vec();
-        let times = factor.solve_towards(&system, &mut rhs, &mut solution, accuracy);
+        let solves = factor.improve_solution(&system, &mut rhs, &mut solution, accuracy);
         let errors = x.iter().zip(&solution).map(|(a, b)| (a - b).abs());
-        // Not `max`, which passes over what is no number.
+        // Not `f64::max`, which ignores NaN.
         let error = errors.fold(0.0, |most, error| if error <= most { most } else { error });
-        (times, error)
+        (solves, error)
     };
-    let far = vec![0.0; x.len()];
-    let (rough, rough_error) = solve(&far, 1e-2);
-    let (fine, fine_error) = solve(&far, 1e-9);
+    let zero = vec![0.0; x.len()];
+    let (rough, rough_error) = solve(&zero, 1e-2);
+    let (fine, fine_error) = solve(&zero, 1e-9);
     assert!(rough < fine, "{rough} {fine}");
     assert!(
         fine_error < 1e-7 && fine_error < rough_error,
         "{fine_error} {rough_error}"
     );
-    // From the answer itself nothing is left but rounding, which once was divided by nothing.
-    let (times, error) = solve(&x, 0.0);
-    assert!(error < 1e-12 && times < 100, "{times} {error}");
+    // At the solution the residual is rounding only; a division by it must not produce NaN.
+    let (solves, error) = solve(&x, 0.0);
+    assert!(error < 1e-12 && solves < 100, "{solves} {error}");
 }

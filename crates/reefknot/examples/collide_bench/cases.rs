@@ -1,44 +1,43 @@
-//! What is measured: surfaces with the motion of a step, as files that other programs read too.
+//! Surfaces with the motion of a step, also as files for other programs.
 //!
-//! A case is a folder with `from.bin` and `to.bin` (f64, three a point), `triangles.bin` (u32, three a triangle), all little-endian,
-//! and `case.json` with its name and reach.
+//! A case is a folder with `from.bin` and `to.bin` (three f64 per point), `triangles.bin` (three
+//! u32 per triangle), all little-endian, and `case.json` with its name and reach.
 
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
 use glam::DVec3;
-use reefknot::collide::certify::certify;
-use reefknot::collide::features::{Features, Part};
-use reefknot::collide::impacts::impacts;
-use reefknot::collide::pairs::Candidates;
-use reefknot::collide::tree::Tree;
-use reefknot::collide::volume::{MOVING, Motion, Volumes};
-use reefknot::random::Random;
+use reefknot_sim::collide::certify::certify;
+use reefknot_sim::collide::features::{Features, Part};
+use reefknot_sim::collide::impacts::impacts;
+use reefknot_sim::collide::pairs::Candidates;
+use reefknot_sim::collide::tree::Tree;
+use reefknot_sim::collide::volume::{MOVING, PointMotion, Volumes};
+use reefknot_sim::random::Random;
 use serde_json::{Value, json};
 
 use crate::best::Best;
 
-/// A surface and where it moves.
+/// A surface and its motion.
 pub(crate) struct Case {
-    /// What it is.
     pub(crate) name: String,
     /// Points at the start (m).
     pub(crate) from: Vec<DVec3>,
     /// Points at the end (m).
     pub(crate) to: Vec<DVec3>,
-    /// How far from its motion a point may be of interest (m).
+    /// Distance from its motion within which a point is tested (m).
     pub(crate) reach: f64,
     /// Corners of the triangles.
     pub(crate) triangles: Vec<[u32; 3]>,
 }
 
 impl Case {
-    /// What can touch: everything, the ball as well, because the peer does not tell it apart.
+    /// All features; the ball collides with itself too, as in the peer.
     fn features(&self) -> Features {
         let part = Part {
             is_free: true,
-            meets_itself: true,
+            self_collides: true,
         };
         Features::new(
             vec![0; self.from.len()],
@@ -49,7 +48,7 @@ impl Case {
         )
     }
 
-    /// Writes it into a folder.
+    /// Writes the case to a folder.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -73,15 +72,15 @@ impl Case {
             "triangles.bin",
             corners.flat_map(u32::to_le_bytes).collect(),
         )?;
-        let about = json!({ "name": self.name, "reach": self.reach });
-        write("case.json", about.to_string().into_bytes())
+        let description = json!({ "name": self.name, "reach": self.reach });
+        write("case.json", description.to_string().into_bytes())
     }
 
-    /// How long it takes to find who may touch, from nothing, and when they do.
+    /// Times of broad phase (with a new tree) and narrow phase.
     pub(crate) fn measure(&self) -> Value {
         let features = self.features();
         let reach = vec![self.reach; self.from.len()];
-        let motion = Motion {
+        let motion = PointMotion {
             from: &self.from,
             to: &self.to,
             reach: &reach,
@@ -109,10 +108,16 @@ impl Case {
             "point_triangle": found.point_triangle.len(),
             "edge_edge": found.edge_edge.len(),
             "broad": Best::of(|| drop(black_box(boxes()))).json(),
-            "broad_18_dops": { "pairs": pairs(&fewer), "time": Best::of(|| drop(black_box(dops()))).json() },
-            "broad_moving": { "pairs": pairs(&moving()), "time": Best::of(|| drop(black_box(moving()))).json() },
+            "broad_18_dops": {
+                "pairs": pairs(&fewer),
+                "time": Best::of(|| drop(black_box(dops()))).json(),
+            },
+            "broad_moving": {
+                "pairs": pairs(&moving()),
+                "time": Best::of(|| drop(black_box(moving()))).json(),
+            },
             "narrow": narrow.json(),
-            "queries_per_second": pairs(&found) as f64 / (1e-3 * narrow.clock),
+            "queries_per_second": pairs(&found) as f64 / (1e-3 * narrow.wall),
             "hits": hits.point_triangle.len() + hits.edge_edge.len(),
             "hits_of_the_independent_test": certified.intersections,
             "step_size": hits.earliest(),
@@ -120,8 +125,9 @@ impl Case {
     }
 }
 
-/// Two square cloths of 1 m, each folded into five layers 4 mm apart, one above the other, rippled so that layers nearly
-/// touch in places; each falls by up to 1 mm. `side` points along a side.
+/// Two square cloths of 1 m, one above the other, each folded into five layers 4 mm apart, rippled
+/// so that layers nearly touch. Points fall by up to 1 mm. `side` is the number of points along a
+/// side.
 pub(crate) fn folded_cloths(side: usize) -> Case {
     let mut random = Random::new(1);
     let (mut from, mut to, mut triangles) = (vec![], vec![], vec![]);
@@ -151,7 +157,7 @@ pub(crate) fn folded_cloths(side: usize) -> Case {
     }
 }
 
-/// A place on a sheet folded into layers that go forth and back.
+/// A point of a sheet folded back and forth into layers.
 fn folded(along: f64, across: f64) -> DVec3 {
     let layers = 5.0;
     let layer = (along * layers).floor().min(layers - 1.0);

@@ -1,20 +1,21 @@
-//! A cloth that drapes over a ball: steps to record queries from.
+//! Steps of a cloth that drapes over a ball.
 //!
-//! The dynamics are the simulator's own. Contact is made up: after each step, vertices that are inside the ball are put on it,
-//! and their velocity into it is taken away, with most of that along it. Folds may pass through each other late in the fall;
-//! such steps are recorded as what they are.
+//! Dynamics are those of the simulator. Contact is a simple projection: after each step, vertices
+//! inside the ball are moved to its surface, and lose their normal velocity and most of the
+//! tangential one. Folds may intersect late in the fall; such steps are recorded as they are.
 
 use glam::DVec3;
-use reefknot::integrate::{Scratch, step};
-use reefknot::model::Model;
-use reefknot::scene::{Scene, SceneRequest};
+use reefknot_sim::integrate::Scratch;
+use reefknot_sim::model::Model;
+use reefknot_sim::scene::{Scene, SceneRequest};
+use reefknot_sim::step::step;
 
 use crate::cases::Case;
 
 /// Radius of the ball (m).
 const RADIUS: f64 = 0.2;
 
-/// How far above the ball's mesh vertices are kept (m).
+/// Distance of vertices from the mesh of the ball (m).
 const SKIN: f64 = 3e-3;
 
 /// Records the motion of the steps that end at the given times (s).
@@ -38,7 +39,7 @@ pub(crate) fn record(vertices: usize, times: &[f64]) -> Result<Vec<Case>, String
             .map_err(|error| error.to_string())?
             .to;
         for (position, velocity) in next.positions.iter_mut().zip(&mut next.velocities) {
-            put_outside(position, velocity);
+            project_out(position, velocity);
         }
         let time = model.clock.time(next.step);
         if time >= times[cases.len()] - 0.5 * model.clock.h() {
@@ -69,8 +70,8 @@ pub(crate) fn record(vertices: usize, times: &[f64]) -> Result<Vec<Case>, String
     Ok(cases)
 }
 
-/// Takes a vertex out of the ball.
-fn put_outside(position: &mut DVec3, velocity: &mut DVec3) {
+/// Moves a vertex out of the ball.
+fn project_out(position: &mut DVec3, velocity: &mut DVec3) {
     let distance = position.length();
     if distance < RADIUS + SKIN && distance > 0.0 {
         let normal = *position / distance;

@@ -1,17 +1,16 @@
-//! Grooms of hair, and how long it takes to find who is near whom in them.
+//! Time of the broad phase for grooms.
 
 use std::f64::consts::{PI, TAU};
 use std::hint::black_box;
 
 use glam::DVec3;
-use reefknot::collide::features::{Features, Part};
-use reefknot::collide::hash::rod_pairs;
-use reefknot::collide::tree::Tree;
-use reefknot::collide::volume::{Motion, Volumes};
-use reefknot::random::Random;
+use reefknot_sim::collide::features::{Features, Part};
+use reefknot_sim::collide::tree::Tree;
+use reefknot_sim::collide::volume::{PointMotion, Volumes};
+use reefknot_sim::random::Random;
 use serde_json::{Map, Value, json};
 
-use crate::best::{Best, on};
+use crate::best::{Best, on_threads};
 
 /// A groom, and a motion of its points.
 struct Groom {
@@ -22,15 +21,15 @@ struct Groom {
 }
 
 impl Groom {
-    fn motion(&self) -> Motion<'_> {
-        Motion {
+    fn motion(&self) -> PointMotion<'_> {
+        PointMotion {
             from: &self.from,
             to: &self.to,
             reach: &self.reach,
         }
     }
 
-    /// The same points a step later: a swaying that tears the order of a tree a little.
+    /// Moves the points by one step, so that the tree is slightly worn.
     fn advance(&mut self) {
         for (from, to) in self.from.iter_mut().zip(&mut self.to) {
             let step = *to - *from;
@@ -42,7 +41,7 @@ impl Groom {
 
 const FREE: Part = Part {
     is_free: true,
-    meets_itself: true,
+    self_collides: true,
 };
 
 /// Kinds of hair.
@@ -67,7 +66,7 @@ impl Hair {
         }
     }
 
-    /// Segments of a hair, its length, and the radius and number of its curls.
+    /// Segments and length of a hair, radius and number of its curls.
     fn shape(self) -> (usize, f64, f64, f64) {
         match self {
             Hair::Curly => (30, 0.15, 4e-3, 5.0),
@@ -77,7 +76,8 @@ impl Hair {
     }
 }
 
-/// About `segments` segments of hair on the upper half of a head of 10 cm radius, that sway by up to 1 mm.
+/// About `segments` segments of hair on the upper half of a head of radius 10 cm, with motions of
+/// up to 1 mm.
 fn groom(hair: Hair, segments: usize) -> Groom {
     let mut random = Random::new(2);
     let (count, length, curl, turns) = hair.shape();
@@ -119,16 +119,16 @@ fn groom(hair: Hair, segments: usize) -> Groom {
     }
 }
 
-/// Refitting and searching by trees, and searching by the hash, on two threads, by kind and size.
+/// Times of refit and search on two threads, by kind and size.
 ///
 /// # Errors
-/// If there are no threads to be had.
+/// If threads cannot be started.
 pub(crate) fn measure(sizes: &[usize]) -> Result<Value, String> {
     let mut result = Map::new();
     for hair in Hair::ALL {
         let mut by_size = Map::new();
         for &segments in sizes {
-            let value = on(2, || measure_groom(groom(hair, segments)))?;
+            let value = on_threads(2, || measure_groom(groom(hair, segments)))?;
             by_size.insert(segments.to_string(), value);
         }
         result.insert(hair.name().into(), Value::Object(by_size));
@@ -137,28 +137,26 @@ pub(crate) fn measure(sizes: &[usize]) -> Result<Value, String> {
 }
 
 fn measure_groom(mut groom: Groom) -> Value {
-    let find = |groom: &Groom| rod_pairs(&groom.features, &Volumes::<3>::new(&groom.motion()));
-    let hash = Best::of(|| drop(black_box(find(&groom))));
-    let found = find(&groom);
-    // What every search must read and write.
+    let volumes = Volumes::<3>::new(&groom.motion());
+    let found = Tree::new(&groom.features, &volumes).candidates(&groom.features);
+    // A lower bound: every search reads the motion and writes the pairs.
     let bound = Best::of(|| {
         let motion = (groom.from.clone(), groom.to.clone(), groom.reach.clone());
         drop(black_box((
             motion,
             groom.features.primitives.clone(),
-            found.clone(),
+            found.edge_edge.clone(),
         )));
     });
     json!({
         "segments": groom.features.primitives.len(),
-        "hash": hash.json(),
         "boxes": steps::<3>(&mut groom),
         "18-dops": steps::<9>(&mut groom),
         "copying_once": bound.json(),
     })
 }
 
-/// Steps with a tree that is kept.
+/// Time of a step with a refitted tree.
 fn steps<const K: usize>(scene: &mut Groom) -> Value {
     let mut tree = Tree::new(&scene.features, &Volumes::<K>::new(&scene.motion()));
     scene.advance();

@@ -1,12 +1,12 @@
-//! The random choices of mutations; shared by all fuzzers.
+//! Random choices of mutations, for all fuzzers.
 
-use reefknot::random::Random;
+use reefknot_sim::random::Random;
 
-/// Random numbers, and the choices that mutations make of them.
+/// A random number generator with the choices of mutations.
 pub(crate) struct Choices(pub(crate) Random);
 
 impl Choices {
-    /// The same numbers for the same case of the same seed, whatever came before.
+    /// The generator of a case; independent of other cases.
     pub(crate) fn of_case(seed: u64, case: u64) -> Choices {
         let bits = Random::new(seed).bits();
         Choices(Random::new(bits ^ case.wrapping_mul(0xd134_2543_de82_ef95)))
@@ -24,9 +24,9 @@ impl Choices {
         list[self.below(list.len())]
     }
 
-    /// A size between 1 and `most`, where each power of ten is as likely.
-    pub(crate) fn size(&mut self, most: usize) -> usize {
+    /// A size from 1 to `max`, log-uniform.
+    pub(crate) fn size(&mut self, max: usize) -> usize {
         let part = self.below(1000) as f64 / 1000.0;
-        (most as f64).powf(part).ceil() as usize
+        (max as f64).powf(part).ceil() as usize
     }
 }

@@ -1,7 +1,7 @@
-//! Builds and steps scenes that abuse contact, and notes what must not happen.
+//! Builds and steps generated scenes, and records violated requirements.
 //!
-//! Each scene has threads of its own, which tell of every step. One that is silent for too long is left to itself: a step cannot be
-//! stopped, but the next scene need not wait for it.
+//! Each scene runs on its own threads, which report every step. A scene without a report for too
+//! long is abandoned: a step cannot be stopped, but the next scene need not wait for it.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -10,25 +10,26 @@ use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-use reefknot::check;
-use reefknot::integrate::{self, Scratch, StepError, StepOptions};
-use reefknot::model::Model;
-use reefknot::report::StepReport;
-use reefknot::scene::{Scene, SceneRequest};
+use reefknot_sim::check;
+use reefknot_sim::integrate::{Scratch, StepError, StepOptions, refuse_unstable};
+use reefknot_sim::model::Model;
+use reefknot_sim::report::StepReport;
+use reefknot_sim::scene::{Scene, SceneRequest};
+use reefknot_sim::step::step_with;
 
-use crate::abuse;
-use crate::offences::{crossing, offence};
+use crate::generate;
+use crate::violations::{crossing, violation};
 
-/// A step that takes longer than this hangs, as far as a user can tell.
-const SLOW: Duration = Duration::from_secs(20);
+/// Time limit of a step.
+const STEP_LIMIT: Duration = Duration::from_secs(20);
 
-/// A scene is left when it has taken this long: there are others.
-const ENOUGH: Duration = Duration::from_secs(8);
+/// Time limit of a scene.
+const SCENE_LIMIT: Duration = Duration::from_secs(8);
 
-/// Progress is told every so many scenes.
-const TOLD: u64 = 50;
+/// Number of scenes between progress messages.
+const PROGRESS_INTERVAL: u64 = 50;
 
-/// Something that must not happen.
+/// A violated requirement.
 #[derive(Debug)]
 #[allow(
     dead_code,
@@ -37,27 +38,28 @@ const TOLD: u64 = 50;
 pub(crate) struct Finding {
     pub(crate) kind: &'static str,
     pub(crate) seed: u64,
-    /// The step, from 1; what happens before the first one counts to it.
+    /// The step, counted from 1; 1 also before the first step.
     pub(crate) step: u64,
-    pub(crate) what: String,
+    pub(crate) description: String,
 }
 
-/// What happened.
+/// Counts and findings of all scenes.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) scenes: u64,
-    /// Took all their steps.
+    /// Completed all steps.
     pub(crate) finished: u64,
-    /// Left because they took too long, though no single step did.
+    /// Abandoned after [`SCENE_LIMIT`].
     pub(crate) left: u64,
-    /// Left because what is held or told to move went through what is: nobody stops that, and what hangs on it is pierced from then on.
+    /// Abandoned because prescribed or held points passed through others of that kind: no solver
+    /// can prevent this, and attached objects intersect from then on.
     pub(crate) pierced: u64,
-    /// Refused before the first step: things inside each other, or steps too long.
+    /// Refused before the first step: intersections at the start, or an unstable time step.
     pub(crate) refused: u64,
-    /// Not even built: a mistake of the generator.
+    /// Invalid scenes: a mistake of the generator.
     pub(crate) not_built: u64,
     pub(crate) not_built_example: Option<String>,
-    /// Ended with an error, by its kind.
+    /// Failed steps by kind of error.
     pub(crate) errors: BTreeMap<String, u64>,
     pub(crate) steps: u64,
     pub(crate) steps_with_contacts: u64,
@@ -103,7 +105,7 @@ impl Tally {
         self.failsafe_steps += u64::from(report.failsafe);
     }
 
-    /// Counts a scene that ended in some step.
+    /// Counts a scene, given its last step and its end.
     fn add_scene(&mut self, seed: u64, step: u64, ending: Ending) {
         self.scenes += 1;
         match ending {
@@ -120,17 +122,17 @@ impl Tally {
                 let kind = kind.split(' ').next().unwrap_or_default().to_owned();
                 *self.errors.entry(kind).or_default() += 1;
             }
-            Ending::Found(kind, what) => self.findings.push(Finding {
+            Ending::Found(kind, description) => self.findings.push(Finding {
                 kind,
                 seed,
                 step,
-                what,
+                description,
             }),
         }
     }
 }
 
-/// How a scene ended.
+/// End of a scene.
 enum Ending {
     Finished,
     Left,
@@ -138,36 +140,36 @@ enum Ending {
     Refused(String),
     NotBuilt(String),
     Failed(StepError),
-    /// With something that must not happen: its kind, and what it was.
+    /// Finding: kind and description.
     Found(&'static str, String),
 }
 
 impl Ending {
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         match self {
             Ending::Finished => "finished".to_owned(),
-            Ending::Left => "left".to_owned(),
-            Ending::Pierced => "told things went through each other".to_owned(),
+            Ending::Left => "abandoned: too slow".to_owned(),
+            Ending::Pierced => "prescribed or held points passed through each other".to_owned(),
             Ending::Refused(why) | Ending::NotBuilt(why) => why.clone(),
             Ending::Failed(error) => error.to_string(),
-            Ending::Found(kind, what) => format!("{kind}: {what}"),
+            Ending::Found(kind, description) => format!("{kind}: {description}"),
         }
     }
 }
 
-/// Which scenes to run.
-#[allow(dead_code, reason = "the test that shares this file writes none")]
+/// Scenes to run.
+#[allow(dead_code, reason = "the test that shares this file uses seeds only")]
 pub(crate) enum Scenes {
-    /// Those of some seeds.
+    /// Generated from seeds.
     Seeds(Vec<u64>),
-    /// One that is given, as seed 0.
-    Written(String),
+    /// A given scene, as seed 0.
+    Text(String),
 }
 
-/// Runs scenes.
+/// Runs scenes, and saves those with findings to a folder.
 ///
 /// # Errors
-/// If threads cannot be started, or the folder not be written to.
+/// If threads cannot be started or the folder cannot be written.
 pub(crate) fn run(scenes: Scenes, save: Option<&Path>) -> std::io::Result<Tally> {
     if let Some(folder) = save {
         std::fs::create_dir_all(folder)?;
@@ -175,23 +177,25 @@ pub(crate) fn run(scenes: Scenes, save: Option<&Path>) -> std::io::Result<Tally>
     let prints = std::env::var("FUZZ_CASES").is_ok();
     let mut tally = Tally::default();
     let texts: Box<dyn Iterator<Item = (u64, String)>> = match scenes {
-        Scenes::Seeds(seeds) => Box::new(seeds.into_iter().map(|seed| (seed, abuse::scene(seed)))),
-        Scenes::Written(text) => Box::new(std::iter::once((0, text))),
+        Scenes::Seeds(seeds) => {
+            Box::new(seeds.into_iter().map(|seed| (seed, generate::scene(seed))))
+        }
+        Scenes::Text(text) => Box::new(std::iter::once((0, text))),
     };
     for (seed, text) in texts {
         let file = save.map(|folder| folder.join(format!("{seed}.toml")));
         if let Some(file) = &file {
             std::fs::write(file, &text)?;
         }
-        let (step, ending) = watch(seed, text, &mut tally)?;
+        let (step, ending) = run_scene(seed, text, &mut tally)?;
         if prints {
-            eprintln!("{seed}: {}", ending.words());
+            eprintln!("{seed}: {}", ending.describe());
         }
         if let (Some(file), false) = (&file, matches!(ending, Ending::Found(..))) {
             std::fs::remove_file(file)?;
         }
         tally.add_scene(seed, step, ending);
-        if tally.scenes.is_multiple_of(TOLD) {
+        if tally.scenes.is_multiple_of(PROGRESS_INTERVAL) {
             let (scenes, steps, findings) = (tally.scenes, tally.steps, tally.findings.len());
             eprintln!("{scenes} scenes, {steps} steps, {findings} findings");
         }
@@ -199,75 +203,82 @@ pub(crate) fn run(scenes: Scenes, save: Option<&Path>) -> std::io::Result<Tally>
     Ok(tally)
 }
 
-/// What a scene that runs tells.
-enum News {
+/// Report of a running scene.
+enum Progress {
     Step(Box<StepReport>),
     End(Ending),
 }
 
-/// Runs a scene on threads of its own and listens to it: in which step it ended, and how.
-fn watch(seed: u64, text: String, tally: &mut Tally) -> std::io::Result<(u64, Ending)> {
+/// Runs a scene on its own threads; returns its last step and its end.
+fn run_scene(seed: u64, text: String, tally: &mut Tally) -> std::io::Result<(u64, Ending)> {
     let threads = rayon::ThreadPoolBuilder::new().thread_name(move |_| format!("scene {seed}"));
     let threads = threads.build().map_err(std::io::Error::other)?;
-    let (tell, news) = channel();
+    let (sender, receiver) = channel();
     threads.spawn(move || {
-        let ending = catch_unwind(AssertUnwindSafe(|| play(text, &tell)));
-        let ending = ending.unwrap_or_else(|panic| Ending::Found("panic", message(&*panic)));
-        // Nobody listens if it was left to itself.
-        let _ = tell.send(News::End(ending));
+        let ending = catch_unwind(AssertUnwindSafe(|| simulate(text, &sender)));
+        let ending = ending.unwrap_or_else(|panic| Ending::Found("panic", panic_message(&*panic)));
+        // Sending fails if the scene was abandoned.
+        let _ = sender.send(Progress::End(ending));
     });
     let mut step = 1;
     loop {
-        let began = Instant::now();
-        let heard = news.recv_timeout(SLOW);
-        let taken = began.elapsed();
+        let start = Instant::now();
+        let received = receiver.recv_timeout(STEP_LIMIT);
+        let taken = start.elapsed();
         if taken > tally.slowest {
             (tally.slowest, tally.slowest_seed) = (taken, seed);
         }
-        match heard {
-            Ok(News::Step(report)) => {
+        match received {
+            Ok(Progress::Step(report)) => {
                 tally.add_step(&report);
                 step = report.step + 1;
             }
-            Ok(News::End(ending)) => return Ok((step, ending)),
-            Err(_) => return Ok((step, Ending::Found("slow", format!("more than {SLOW:?}")))),
+            Ok(Progress::End(ending)) => return Ok((step, ending)),
+            Err(_) => {
+                return Ok((
+                    step,
+                    Ending::Found("slow", format!("more than {STEP_LIMIT:?}")),
+                ));
+            }
         }
     }
 }
 
-/// What a panic says; where it was, the program has said already.
-fn message(panic: &(dyn Any + Send)) -> String {
+/// Message of a panic.
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     text.unwrap_or_default().to_owned()
 }
 
-/// Builds a scene and takes its steps.
-fn play(text: String, tell: &Sender<News>) -> Ending {
-    let (model, mut scratch) = match begin(text) {
+/// Builds and steps a scene, and reports each step.
+fn simulate(text: String, sender: &Sender<Progress>) -> Ending {
+    let (model, mut scratch) = match build(text) {
         Ok(built) => built,
         Err(ending) => return ending,
     };
-    let began = Instant::now();
+    let start = Instant::now();
     let mut state = model.start.clone();
     while state.step < model.clock.steps() {
-        if began.elapsed() > ENOUGH {
+        if start.elapsed() > SCENE_LIMIT {
             return Ending::Left;
         }
-        let step = match integrate::step_with(&model, &state, StepOptions::TEST, &mut scratch).0 {
+        let step = match step_with(&model, &state, StepOptions::TEST, &mut scratch).0 {
             Ok(step) => step,
             Err(error) => return Ending::Failed(error),
         };
-        if let Some((kind, what)) = offence(&model, &step) {
-            return Ending::Found(kind, what);
+        if let Some((kind, description)) = violation(&model, &step) {
+            return Ending::Found(kind, description);
         }
-        let touch = model.touch.as_ref();
-        match touch.and_then(|touch| crossing(&model, touch, &step.to)) {
+        let collision = model.collision.as_ref();
+        match collision.and_then(|collision| crossing(&model, collision, &step.to)) {
             None => {}
             Some((true, _)) => return Ending::Pierced,
-            Some((false, what)) => return Ending::Found("crossing that was not noticed", what),
+            Some((false, description)) => {
+                return Ending::Found("unreported intersection", description);
+            }
         }
-        if tell.send(News::Step(Box::new(step.report))).is_err() {
+        if sender.send(Progress::Step(Box::new(step.report))).is_err() {
             return Ending::Left;
         }
         state = step.to;
@@ -275,8 +286,8 @@ fn play(text: String, tell: &Sender<News>) -> Ending {
     Ending::Finished
 }
 
-/// What a run does before its first step.
-fn begin(text: String) -> Result<(Model, Scratch), Ending> {
+/// Builds a scene, with the checks that a run makes before its first step.
+fn build(text: String) -> Result<(Model, Scratch), Ending> {
     let request = SceneRequest {
         text,
         ..SceneRequest::default()
@@ -284,7 +295,7 @@ fn begin(text: String) -> Result<(Model, Scratch), Ending> {
     let built = Scene::read(&request).and_then(|scene| Model::build(&scene));
     let model = built.map_err(|problems| Ending::NotBuilt(problems.to_string()))?;
     let refused = |error: StepError| Ending::Refused(error.to_string());
-    integrate::refuse_unstable(&model).map_err(refused)?;
+    refuse_unstable(&model).map_err(refused)?;
     let inside = check::intersections(&model);
     if !inside.is_empty() {
         return Err(Ending::Refused(inside.join("; ")));

@@ -1,18 +1,20 @@
-//! Runs very many small scenes that abuse contact: colliders that teleport, crush and spin, pins that drag, stiffnesses and masses far
-//! apart, long steps. A step may fail and say why, but no accepted one may intersect or hold a number that is not finite, and none may
-//! panic or hang.
+//! Fuzzer of contact: runs small random scenes with colliders that teleport, crush and spin, pins
+//! that drag, extreme ratios of stiffness and mass, and long steps. A step may fail with an error,
+//! but no accepted step may intersect or contain a value that is not finite, and none may panic or
+//! hang.
 //!
-//! `cargo run --release -p reefknot --example fuzz_contact -- COUNT [SEED] [--save DIR]` runs the scenes of `COUNT` seeds from `SEED` on and
-//! prints one line of JSON; it fails if something happened that must not. Seeds with a step of more than 20 s are `slow`, and left at
-//! it. With `--save`, the scenes in which something happened are written to a folder, and the one that runs is there while it runs.
-//! `fuzz_contact FILE.toml` runs a scene again, as it was written or cut down by hand. With `FUZZ_CASES=1` it prints how each scene ended.
+//! `cargo run --release -p reefknot --example fuzz_contact -- COUNT [SEED] [--save DIR]` runs the
+//! scenes of `COUNT` seeds from `SEED` on and prints one line of JSON; it fails if there are
+//! findings. Scenes with a step of more than 20 s are `slow` and abandoned. `--save` writes the
+//! scenes with findings, and the current one, to a folder. `fuzz_contact FILE.toml` runs a saved
+//! scene again. `FUZZ_CASES=1` prints the end of each scene.
 
-mod abuse;
 mod cases;
 #[path = "../fuzz/choices.rs"]
 mod choices;
-mod offences;
-mod things;
+mod generate;
+mod objects;
+mod violations;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,7 +23,7 @@ use cases::{Scenes, Tally};
 
 const USAGE: &str = "fuzz_contact COUNT [SEED] [--save DIR], or fuzz_contact FILE.toml";
 
-/// Which scenes to run, and where to put those of findings.
+/// Scenes to run, and folder for those with findings.
 fn arguments() -> Result<(Scenes, Option<PathBuf>), String> {
     let mut numbers = Vec::new();
     let mut save = None;
@@ -35,10 +37,10 @@ fn arguments() -> Result<(Scenes, Option<PathBuf>), String> {
         if argument.ends_with(".toml") {
             let text = std::fs::read_to_string(&argument);
             let text = text.map_err(|error| format!("{argument}: {error}"))?;
-            return Ok((Scenes::Written(text), None));
+            return Ok((Scenes::Text(text), None));
         }
         let number = argument.parse();
-        numbers.push(number.map_err(|_| format!("`{argument}` is no count: {USAGE}"))?);
+        numbers.push(number.map_err(|_| format!("`{argument}` is not a number; usage: {USAGE}"))?);
     }
     match numbers[..] {
         [count] => Ok((Scenes::Seeds((1..=count).collect()), save)),
@@ -50,7 +52,7 @@ fn arguments() -> Result<(Scenes, Option<PathBuf>), String> {
     }
 }
 
-/// Runs the scenes that the command line asks for.
+/// Runs the scenes of the command line.
 fn run() -> Result<Tally, String> {
     let (scenes, save) = arguments()?;
     cases::run(scenes, save.as_deref()).map_err(|error| error.to_string())
@@ -66,14 +68,18 @@ fn main() -> ExitCode {
     };
     for finding in &tally.findings {
         let (kind, seed, step) = (finding.kind, finding.seed, finding.step);
-        eprintln!("== {kind} in step {step} of seed {seed}\n{}", finding.what);
+        eprintln!(
+            "== {kind} in step {step} of seed {seed}\n{}",
+            finding.description
+        );
     }
     if let Some(message) = &tally.not_built_example {
-        eprintln!("== a scene that is not built\n{message}");
+        eprintln!("== the generated scene is invalid\n{message}");
     }
     println!("{}", tally.json());
-    match tally.findings.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if tally.findings.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }

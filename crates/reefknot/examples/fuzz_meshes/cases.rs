@@ -1,48 +1,48 @@
-//! Reads mutated mesh files, and notes what must not happen.
+//! Reads mutated mesh files, and records violated requirements.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use reefknot::io::import::{ImportError, Imported, Place, import, import_points};
-use reefknot::machine;
-use reefknot::mesh::Mesh;
+use reefknot_sim::io::import::{FilePlace, ImportError, Imported, import, import_points};
+use reefknot_sim::machine;
+use reefknot_sim::mesh::Mesh;
 
 use crate::mutate::{self, File};
 use crate::{guard, seeds};
 
-/// Cases that take longer than this hang, as far as a user can tell; nobody uses a debug build.
-const SLOW: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 1 });
+/// Time limit of a case; longer in debug builds.
+const CASE_LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 1 });
 
-/// Longer messages than this bury what they say.
-const LONGEST_MESSAGE: usize = 600;
+/// Longest acceptable message (bytes).
+const MAX_MESSAGE_LENGTH: usize = 600;
 
-/// What happened.
+/// Counts and findings of all cases.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) cases: u64,
     pub(crate) accepted: u64,
     pub(crate) rejected: u64,
     pub(crate) panics: u64,
-    /// Refused without saying where.
+    /// Refused without a place.
     without_place: u64,
-    /// Refused without advice, or in words that are too long or hold control characters.
+    /// Refused without advice, or with a message that is too long or contains control characters.
     bad_messages: u64,
-    /// Accepted, but not a mesh.
+    /// Accepted, but the mesh is invalid.
     bad_meshes: u64,
     slowest: Duration,
     slowest_case: u64,
-    /// Accepted and rejected cases, by the format that they were made from.
+    /// Accepted and rejected cases by format of the seed file.
     pub(crate) formats: BTreeMap<&'static str, [u64; 2]>,
-    /// The first thing of each kind that must not happen: its case, what it is, and the file.
+    /// First finding of each kind: kind, case, description and file.
     pub(crate) findings: Vec<(&'static str, u64, String, String)>,
-    /// Some refusals, for reading.
+    /// Some messages, for inspection.
     pub(crate) sample: Vec<String>,
 }
 
 impl Tally {
-    /// Whether nothing happened that must not.
+    /// Whether there are no findings and no slow cases.
     pub(crate) fn is_clean(&self) -> bool {
-        self.findings.is_empty() && self.slowest <= SLOW
+        self.findings.is_empty() && self.slowest <= CASE_LIMIT
     }
 
     /// One line of JSON.
@@ -69,7 +69,7 @@ impl Tally {
         .to_string()
     }
 
-    fn find(&mut self, kind: &'static str, case: u64, what: String, file: &File) {
+    fn add_finding(&mut self, kind: &'static str, case: u64, what: String, file: &File) {
         if self.findings.iter().all(|finding| finding.0 != kind) {
             let shown = format!("{}\n{}", file.name, file.bytes.escape_ascii());
             self.findings.push((kind, case, what, shown));
@@ -87,14 +87,14 @@ pub(crate) fn run(first: u64, count: u64, seed: u64) -> std::io::Result<Tally> {
         let mut tally = Tally::default();
         for case in first..first + count {
             let file = mutate::file(&seeds, seed, case);
-            let (taken, panic) = guard.case(case, || one(case, &file, &mut tally));
+            let (taken, panic) = guard.case(case, || run_case(case, &file, &mut tally));
             tally.cases += 1;
             if taken > tally.slowest {
                 (tally.slowest, tally.slowest_case) = (taken, case);
             }
             if let Some(what) = panic {
                 tally.panics += 1;
-                tally.find("panic", case, what, &file);
+                tally.add_finding("panic", case, what, &file);
             }
         }
         tally
@@ -102,14 +102,14 @@ pub(crate) fn run(first: u64, count: u64, seed: u64) -> std::io::Result<Tally> {
 }
 
 /// Reads a file as a scene would.
-fn one(case: u64, file: &File, tally: &mut Tally) {
+fn run_case(case: u64, file: &File, tally: &mut Tally) {
     let points = import_points(&file.name, &file.bytes);
     let result = import(&file.name, &file.bytes).and_then(|imported| {
         let mut faults = faults_of_imported(&imported);
         if points.as_ref().ok() != Some(&imported.points) {
             faults.push("the points alone are read differently");
         }
-        let (mesh, origins) = imported.into_mesh_and_origins()?;
+        let (mesh, origins) = imported.into_mesh()?;
         faults.extend(faults_of_mesh(&mesh));
         if origins.len() != mesh.points.len() {
             faults.push("points without an origin");
@@ -123,13 +123,13 @@ fn one(case: u64, file: &File, tally: &mut Tally) {
             tally.accepted += 1;
             if !faults.is_empty() {
                 tally.bad_meshes += 1;
-                tally.find("bad mesh", case, faults.join(", "), file);
+                tally.add_finding("bad mesh", case, faults.join(", "), file);
             }
         }
         Err(error) => {
             counts[1] += 1;
             tally.rejected += 1;
-            note(case, &error, file, tally);
+            check_message(case, &error, file, tally);
         }
     }
 }
@@ -161,7 +161,7 @@ fn faults_of_imported(imported: &Imported) -> Vec<&'static str> {
         line.len() >= 2 && line.iter().all(exists) && is_moving
     };
     require(imported.lines.iter().all(is_line), "a line");
-    let is_group = |group: &reefknot::mesh::Group| {
+    let is_group = |group: &reefknot_sim::mesh::Group| {
         let vertices = &group.vertices;
         let is_sorted = vertices.windows(2).all(|pair| pair[0] < pair[1]);
         !group.name.is_empty() && !vertices.is_empty() && vertices.iter().all(exists) && is_sorted
@@ -196,25 +196,25 @@ fn faults_of_mesh(mesh: &Mesh) -> Vec<&'static str> {
     faults
 }
 
-/// Checks what a refusal says.
-fn note(case: u64, error: &ImportError, file: &File, tally: &mut Tally) {
+/// Checks the message of a refused file.
+fn check_message(case: u64, error: &ImportError, file: &File, tally: &mut Tally) {
     let message = error.to_string();
     let ends = |byte: &&u8| matches!(byte, b'\n' | b'\r');
     let is_placed = match error.place {
-        Place::Line(line) => (1..=2 + file.bytes.iter().filter(ends).count()).contains(&line),
-        Place::Byte(byte) => byte <= file.bytes.len(),
-        Place::Vertex(index) => index < file.bytes.len(),
-        // What is wrong is the name.
-        Place::Nowhere => error.message.contains("extension"),
+        FilePlace::Line(line) => (1..=2 + file.bytes.iter().filter(ends).count()).contains(&line),
+        FilePlace::Byte(byte) => byte <= file.bytes.len(),
+        FilePlace::Vertex(index) => index < file.bytes.len(),
+        // Only an unknown extension has no place in the file.
+        FilePlace::WholeFile => error.message.contains("extension"),
     };
     if !is_placed {
         tally.without_place += 1;
-        tally.find("rejection without a place", case, message.clone(), file);
+        tally.add_finding("rejection without a place", case, message.clone(), file);
     }
     let is_said = !error.message.is_empty() && !error.advice.is_empty();
-    if !is_said || message.len() > LONGEST_MESSAGE || message.contains(char::is_control) {
+    if !is_said || message.len() > MAX_MESSAGE_LENGTH || message.contains(char::is_control) {
         tally.bad_messages += 1;
-        tally.find("bad message", case, message.clone(), file);
+        tally.add_finding("bad message", case, message.clone(), file);
     }
     if tally.sample.len() < 1000 {
         tally.sample.push(message);

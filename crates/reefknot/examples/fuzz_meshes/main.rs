@@ -1,9 +1,9 @@
-//! Reads very many mutated mesh files of every format: none may panic or hang, what is accepted must be a
-//! mesh, and each refusal must say where and what to do.
+//! Fuzzer of the mesh readers: reads mutated files of every format. None may panic or hang,
+//! accepted meshes must be valid, and each error must have a place and advice.
 //!
-//! `cargo run --release --example fuzz_meshes -- [COUNT] [SEED] [FIRST]` prints one line of JSON
-//! and fails if something happened that must not. `FIRST` is the number of the first case, to look
-//! at one again. With `FUZZ_SAMPLE=60` it also prints that many of the refusals.
+//! `cargo run --release --example fuzz_meshes -- [COUNT] [SEED] [FIRST]` prints one line of JSON,
+//! and fails if there are findings. `FIRST` is the number of the first case, to repeat a case.
+//! `FUZZ_SAMPLE=60` also prints 60 of the messages.
 
 #[path = "../fuzz/arguments.rs"]
 mod arguments;
@@ -42,8 +42,9 @@ fn main() -> ExitCode {
         eprintln!("{refusal}");
     }
     println!("{}", tally.json());
-    match tally.is_clean() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if tally.is_clean() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }

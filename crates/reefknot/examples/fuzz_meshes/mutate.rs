@@ -1,4 +1,4 @@
-//! Mesh files as no program writes them, made from those that some do.
+//! Mutations of mesh files.
 
 use crate::choices::Choices;
 use crate::seeds::Seed;
@@ -111,15 +111,15 @@ const EXTENSIONS: [&str; 12] = [
     "obj.gz",
 ];
 
-/// What a case reads.
+/// Input of a case.
 pub(crate) struct File {
-    /// The format of the file that it was made from.
+    /// Format of the seed file.
     pub(crate) format: &'static str,
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The file of a case; it is the same for the same seed and number.
+/// Input of a case; it depends on seed and case number only.
 pub(crate) fn file(seeds: &[Seed], seed: u64, case: u64) -> File {
     let mut random = Choices::of_case(seed, case);
     let start = &seeds[random.below(seeds.len())];
@@ -133,9 +133,10 @@ pub(crate) fn file(seeds: &[Seed], seed: u64, case: u64) -> File {
     for _ in 0..rounds {
         mutate(&mut bytes, seeds, &mut random);
     }
-    let extension = match random.one_in(40) {
-        true => random.pick(&EXTENSIONS),
-        false => start.extension,
+    let extension = if random.one_in(40) {
+        random.pick(&EXTENSIONS)
+    } else {
+        start.extension
     };
     File {
         format: start.format,
@@ -175,7 +176,7 @@ fn flip_bits(bytes: &mut [u8], random: &mut Choices) {
     }
 }
 
-/// Writes a binary number over something.
+/// Overwrites bytes by a binary number.
 fn set_number(bytes: &mut [u8], random: &mut Choices) {
     let value: &[u8] = match random.below(8) {
         0 => &[0xff; 4],
@@ -212,7 +213,7 @@ fn change_lines(bytes: &mut Vec<u8>, random: &mut Choices) {
     *bytes = lines.join(&b'\n');
 }
 
-/// The stretches without blanks.
+/// Ranges of bytes between white space.
 fn tokens(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (at, byte) in bytes.iter().enumerate() {
@@ -228,7 +229,7 @@ fn tokens(bytes: &[u8]) -> Vec<(usize, usize)> {
 fn replace_token(bytes: &mut Vec<u8>, random: &mut Choices) {
     let mut found = tokens(bytes);
     if random.below(4) > 0 {
-        // Mostly numbers, counts among them.
+        // Mostly numbers, including counts.
         found.retain(|(start, _)| bytes[*start].is_ascii_digit());
     }
     if !found.is_empty() {
@@ -276,7 +277,7 @@ fn change_line_ends(bytes: &mut Vec<u8>, random: &mut Choices) {
     }
 }
 
-/// The head of this file and the tail of another, or all of both.
+/// Replaces the tail by that of another file, or appends the other file.
 fn splice(bytes: &mut Vec<u8>, seeds: &[Seed], random: &mut Choices) {
     let other = &seeds[random.below(seeds.len())].bytes;
     let mut from = 0;
@@ -287,7 +288,7 @@ fn splice(bytes: &mut Vec<u8>, seeds: &[Seed], random: &mut Choices) {
     bytes.extend_from_slice(&other[from..]);
 }
 
-/// Something that is very long.
+/// Adds a very long line or very many lines.
 fn lengthen(bytes: &mut Vec<u8>, random: &mut Choices) {
     let length = random.size(50_000);
     let part: Vec<u8> = match random.below(8) {
@@ -313,8 +314,9 @@ fn lengthen(bytes: &mut Vec<u8>, random: &mut Choices) {
             text.into_bytes()
         }
     };
-    match random.one_in(2) {
-        true => bytes.extend_from_slice(&part),
-        false => insert(bytes, &part, random),
+    if random.one_in(2) {
+        bytes.extend_from_slice(&part);
+    } else {
+        insert(bytes, &part, random);
     }
 }

@@ -1,16 +1,16 @@
-//! Files to start from: every format and encoding, and what exporters put into them.
+//! Seed files of every format and encoding, with the extras that exporters write.
 
-use crate::write::{ENCODINGS, Encoding, Shape, gmsh2, gmsh4, obj, ply};
+use crate::write::{ENCODINGS, Encoding, RawMesh, gmsh2, gmsh4, obj, ply};
 
 /// A file to mutate.
 pub(crate) struct Seed {
-    /// The format and its encoding, by which cases are counted.
+    /// Format and encoding, by which cases are counted.
     pub(crate) format: &'static str,
     pub(crate) extension: &'static str,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The formats, in the order in which they are reported.
+/// All formats, in the order of the report.
 pub(crate) const FORMATS: [&str; 8] = [
     "obj",
     "ply_text",
@@ -23,8 +23,9 @@ pub(crate) const FORMATS: [&str; 8] = [
 ];
 
 const OBJ: [&str; 3] = [
-    "# exported\nmtllib a.mtl\no Body\nv 0 0 0 1.0\nv 1.5e-1 0 0 0.5 0.5 0.5\nv 1 1 0\nv 0 1 0\nv .5 .5 2.\n\
-     vt 0 0\nvn 0 0 1\nusemtl skin\ns 1\ng front left\nf 1/1/1 2/1/1 3/1/1 4/1/1\nf -1//1 -2//1 -3//1\n\
+    "# exported\nmtllib a.mtl\no Body\nv 0 0 0 1.0\nv 1.5e-1 0 0 0.5 0.5 0.5\nv 1 1 0\nv 0 1 0\n\
+     v .5 .5 2.\nvt 0 0\nvn 0 0 1\nusemtl skin\ns 1\ng front left\n\
+     f 1/1/1 2/1/1 3/1/1 4/1/1\nf -1//1 -2//1 -3//1\n\
      g back\nf 5/1 1/1 2/1 # note\np 1 2\n",
     "v 0 0 0\r\nv 1 0 0\r\nv 2 0 0\r\nv 3 0 0\r\nv 4 1 0\r\nv 5 0 0\r\nv 6 0 1\r\n\
      l 1 2\r\nl 2 3\r\nl 4 5 6 7\r\n",
@@ -32,15 +33,19 @@ const OBJ: [&str; 3] = [
      f 1 2 3 \\\n4 5 6\nl 7 8\nl 1 2 \\\n3 4 1\n",
 ];
 
-const PLY: &str = "ply\nformat ascii 1.0\nobj_info none\ncomment by hand\nelement vertex 5\nproperty float x\n\
-    property float y\nproperty float z\nproperty float confidence\nelement tristrips 1\n\
+const PLY: &str = "ply\nformat ascii 1.0\nobj_info none\ncomment by hand\nelement vertex 5\n\
+    property float x\nproperty float y\nproperty float z\nproperty float confidence\n\
+    element tristrips 1\n\
     property list int int vertex_indices\nelement face 2\nproperty list uchar int vertex_index\n\
     property list uchar float texcoord\nend_header\n0 0 0 1\n1 0 0 1\n1 1 0 .5\n0 1 0 1\n3 3 3 1\n\
     7 0 1 3 -1 2 3 4\n4 0 1 2 3 2 0.5 0.5\n3 2 3 4 0\n";
 
-const MSH2: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n2 1 \"skin\"\n3 2 \"inside\"\n\
-    $EndPhysicalNames\n$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n50 0 0 1\n600 2 2 2\n$EndNodes\n\
-    $Elements\n4\n1 15 2 0 1 1\n2 3 2 1 1 1 2 3 4\n3 9 2 1 2 1 2 50 3 4 600\n4 1 0 50 600\n$EndElements\n\
+const MSH2: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n2 1 \"skin\"\n\
+    3 2 \"inside\"\n$EndPhysicalNames\n\
+    $Nodes\n6\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n50 0 0 1\n600 2 2 2\n\
+    $EndNodes\n$Elements\n4\n1 15 2 0 1 1\n2 3 2 1 1 1 2 3 4\n3 9 2 1 2 1 2 50 3 4 600\n\
+    4 1 0 50 600\n\
+    $EndElements\n\
     $NodeData\n1\n\"x\"\n0\n0\n$EndNodeData\n";
 
 fn text(format: &'static str, extension: &'static str, text: &str) -> Seed {
@@ -51,23 +56,23 @@ fn text(format: &'static str, extension: &'static str, text: &str) -> Seed {
     }
 }
 
-/// Enough points and triangles that most mutations hit one of them.
-fn sheet() -> Shape {
+/// A sheet with so many points and triangles that most mutations change one.
+fn sheet() -> RawMesh {
     let points = (0..64).map(|index| [f64::from(index % 8), f64::from(index / 8), 0.125]);
     let corners = (0..55).filter(|index| index % 8 < 7);
-    Shape {
+    RawMesh {
         points: points.collect(),
         triangles: corners.map(|index| [index, index + 1, index + 8]).collect(),
-        ..Shape::default()
+        ..RawMesh::default()
     }
 }
 
-/// The files that cases are mutated from.
+/// All seed files.
 pub(crate) fn seeds() -> Vec<Seed> {
     let mut seeds: Vec<Seed> = OBJ.iter().map(|file| text("obj", "obj", file)).collect();
     seeds.push(text("ply_text", "ply", PLY));
     seeds.push(text("msh2_text", "msh", MSH2));
-    let surface = Shape {
+    let surface = RawMesh {
         points: vec![
             [0.0, 0.0, 0.0],
             [1.0, 0.0, 0.25],
@@ -80,7 +85,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
         lines: vec![[4, 5]],
         tetrahedra: Vec::new(),
     };
-    let solid = Shape {
+    let solid = RawMesh {
         tetrahedra: vec![[0, 1, 2, 3], [1, 2, 3, 4]],
         ..surface.clone()
     };

@@ -1,17 +1,17 @@
-//! A mesh as a file of each kind that can be read. The tests of the readers use it too.
+//! Writes a mesh in each format that can be read. The tests of the readers use it too.
 
 use std::fmt::Write;
 
 /// A mesh to write.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shape {
+pub(crate) struct RawMesh {
     pub(crate) points: Vec<[f64; 3]>,
     pub(crate) triangles: Vec<[u32; 3]>,
     pub(crate) tetrahedra: Vec<[u32; 4]>,
     pub(crate) lines: Vec<[u32; 2]>,
 }
 
-/// How numbers are written.
+/// Encoding of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Text,
@@ -21,7 +21,7 @@ pub(crate) enum Encoding {
 
 pub(crate) const ENCODINGS: [Encoding; 3] = [Encoding::Text, Encoding::Little, Encoding::Big];
 
-/// Numbers one after the other, as text or binary.
+/// A file under construction, with numbers as text or binary.
 struct Output {
     bytes: Vec<u8>,
     encoding: Encoding,
@@ -32,7 +32,7 @@ impl Output {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// One number, of which the little-endian bytes are given too.
+    /// Writes a number, given as text and as little-endian bytes.
     fn number(&mut self, text: impl std::fmt::Display, little: &[u8]) {
         match self.encoding {
             Encoding::Text => self.text(&format!("{text} ")),
@@ -57,7 +57,7 @@ impl Output {
         self.number(format!("{value:?}"), &value.to_le_bytes());
     }
 
-    /// Ends a row, which only text has.
+    /// Ends a row of text.
     fn row(&mut self) {
         if self.encoding == Encoding::Text {
             self.text("\n");
@@ -66,26 +66,26 @@ impl Output {
 }
 
 /// The mesh as OBJ, without tetrahedra; triangles and lines are in groups.
-pub(crate) fn obj(shape: &Shape) -> Vec<u8> {
+pub(crate) fn obj(mesh: &RawMesh) -> Vec<u8> {
     let mut text = String::from("# a mesh\n");
-    for [x, y, z] in &shape.points {
+    for [x, y, z] in &mesh.points {
         let _ = writeln!(text, "v {x:?} {y:?} {z:?}");
     }
     text += "g surface\n";
-    for corners in &shape.triangles {
+    for corners in &mesh.triangles {
         let [a, b, c] = corners.map(|corner| corner + 1);
         let _ = writeln!(text, "f {a} {b} {c}");
     }
     text += "g wire\n";
-    for ends in &shape.lines {
+    for ends in &mesh.lines {
         let [a, b] = ends.map(|end| end + 1);
         let _ = writeln!(text, "l {a} {b}");
     }
     text.into_bytes()
 }
 
-/// The mesh as PLY, without tetrahedra; with columns and a table that nobody reads.
-pub(crate) fn ply(shape: &Shape, encoding: Encoding) -> Vec<u8> {
+/// The mesh as PLY, without tetrahedra; with additional columns and an additional element.
+pub(crate) fn ply(mesh: &RawMesh, encoding: Encoding) -> Vec<u8> {
     let mut output = Output {
         bytes: Vec::new(),
         encoding,
@@ -97,15 +97,16 @@ pub(crate) fn ply(shape: &Shape, encoding: Encoding) -> Vec<u8> {
     };
     output.text(&format!(
         "ply\nformat {format} 1.0\ncomment a mesh\n\
-         element vertex {}\nproperty uchar red\nproperty double x\nproperty double y\nproperty double z\n\
+         element vertex {}\nproperty uchar red\nproperty double x\nproperty double y\n\
+         property double z\n\
          element noise 1\nproperty list uchar int numbers\nproperty double last\n\
          element face {}\nproperty list uchar int vertex_indices\nproperty uchar flag\n\
          element edge {}\nproperty int vertex1\nproperty int vertex2\nend_header\n",
-        shape.points.len(),
-        shape.triangles.len(),
-        shape.lines.len()
+        mesh.points.len(),
+        mesh.triangles.len(),
+        mesh.lines.len()
     ));
-    for point in &shape.points {
+    for point in &mesh.points {
         output.byte(255);
         point.iter().for_each(|number| output.real(*number));
         output.row();
@@ -115,13 +116,13 @@ pub(crate) fn ply(shape: &Shape, encoding: Encoding) -> Vec<u8> {
     output.int(8);
     output.real(0.5);
     output.row();
-    for corners in &shape.triangles {
+    for corners in &mesh.triangles {
         output.byte(3);
         corners.iter().for_each(|corner| output.int(*corner));
         output.byte(0);
         output.row();
     }
-    for ends in &shape.lines {
+    for ends in &mesh.lines {
         ends.iter().for_each(|end| output.int(*end));
         output.row();
     }
@@ -147,25 +148,25 @@ fn gmsh_start(version: &str, encoding: Encoding) -> Output {
     output
 }
 
-/// The elements by dimension: Gmsh's code of their type, and their corners.
-fn blocks(shape: &Shape) -> [(u32, Vec<&[u32]>); 3] {
+/// Elements by dimension: element type of Gmsh, and corners.
+fn blocks(mesh: &RawMesh) -> [(u32, Vec<&[u32]>); 3] {
     [
-        (1, shape.lines.iter().map(|e| e.as_slice()).collect()),
-        (2, shape.triangles.iter().map(|e| e.as_slice()).collect()),
-        (4, shape.tetrahedra.iter().map(|e| e.as_slice()).collect()),
+        (1, mesh.lines.iter().map(|e| e.as_slice()).collect()),
+        (2, mesh.triangles.iter().map(|e| e.as_slice()).collect()),
+        (4, mesh.tetrahedra.iter().map(|e| e.as_slice()).collect()),
     ]
 }
 
 /// The mesh as MSH 2.2; the tag of vertex i is `tag(i)`.
-pub(crate) fn gmsh2(shape: &Shape, encoding: Encoding, tag: impl Fn(u32) -> u32) -> Vec<u8> {
+pub(crate) fn gmsh2(mesh: &RawMesh, encoding: Encoding, tag: impl Fn(u32) -> u32) -> Vec<u8> {
     let mut output = gmsh_start("2.2", encoding);
-    output.text(&format!("$Nodes\n{}\n", shape.points.len()));
-    for (vertex, point) in (0..).zip(&shape.points) {
+    output.text(&format!("$Nodes\n{}\n", mesh.points.len()));
+    for (vertex, point) in (0..).zip(&mesh.points) {
         output.int(tag(vertex));
         point.iter().for_each(|number| output.real(*number));
         output.row();
     }
-    let blocks = blocks(shape);
+    let blocks = blocks(mesh);
     let count: usize = blocks.iter().map(|(_, elements)| elements.len()).sum();
     output.text(&format!("\n$EndNodes\n$Elements\n{count}\n"));
     for (dimension, (code, elements)) in (1u32..).zip(blocks) {
@@ -190,9 +191,8 @@ pub(crate) fn gmsh2(shape: &Shape, encoding: Encoding, tag: impl Fn(u32) -> u32)
     output.bytes
 }
 
-/// The mesh as MSH 4.1; the tag of vertex i is `tag(i)`.
-pub(crate) fn gmsh4(shape: &Shape, encoding: Encoding, tag: impl Fn(u32) -> u32) -> Vec<u8> {
-    let mut output = gmsh_start("4.1", encoding);
+/// The entities of MSH 4.1: one curve, surface and volume, each with a physical group.
+fn write_entities(output: &mut Output) {
     output.text("$Entities\n");
     [0, 1, 1, 1].iter().for_each(|count| output.size(*count));
     output.row();
@@ -204,10 +204,17 @@ pub(crate) fn gmsh4(shape: &Shape, encoding: Encoding, tag: impl Fn(u32) -> u32)
         output.size(0);
         output.row();
     }
-    output.text("\n$EndEntities\n$Nodes\n");
-    // Two blocks, of which the second has parameters.
-    let (first, second) = shape.points.split_at(shape.points.len() / 2);
-    let counts = [2, shape.points.len(), 0, 1000];
+    output.text("\n$EndEntities\n");
+}
+
+/// The mesh as MSH 4.1; the tag of vertex i is `tag(i)`.
+pub(crate) fn gmsh4(mesh: &RawMesh, encoding: Encoding, tag: impl Fn(u32) -> u32) -> Vec<u8> {
+    let mut output = gmsh_start("4.1", encoding);
+    write_entities(&mut output);
+    output.text("$Nodes\n");
+    // Two blocks; the second has parametric coordinates.
+    let (first, second) = mesh.points.split_at(mesh.points.len() / 2);
+    let counts = [2, mesh.points.len(), 0, 1000];
     counts.iter().for_each(|count| output.size(*count));
     output.row();
     let mut vertex = 0;
@@ -229,7 +236,7 @@ pub(crate) fn gmsh4(shape: &Shape, encoding: Encoding, tag: impl Fn(u32) -> u32)
         }
     }
     output.text("\n$EndNodes\n$Elements\n");
-    let blocks = blocks(shape);
+    let blocks = blocks(mesh);
     let count: usize = blocks.iter().map(|(_, elements)| elements.len()).sum();
     [3, count, 1, 1000]
         .iter()

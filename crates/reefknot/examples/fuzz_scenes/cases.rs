@@ -1,39 +1,40 @@
-//! Reads, builds and steps mutated scenes, and notes what must not happen.
+//! Reads, builds and steps mutated scenes, and records violated requirements.
 
 use std::time::Duration;
 
-use reefknot::check;
-use reefknot::integrate::{self, Scratch, Step};
-use reefknot::io::frame::{frame_file, topology_file};
-use reefknot::machine::peak_memory;
-use reefknot::model::Model;
-use reefknot::scene::problem::Problems;
-use reefknot::scene::{Scene, SceneRequest};
-use reefknot::state::State;
+use reefknot_sim::check;
+use reefknot_sim::integrate::Scratch;
+use reefknot_sim::io::frame::{frame_file, topology_file};
+use reefknot_sim::machine::peak_memory;
+use reefknot_sim::model::Model;
+use reefknot_sim::scene::problem::Problems;
+use reefknot_sim::scene::{Scene, SceneRequest};
+use reefknot_sim::state::State;
+use reefknot_sim::step::{Step, step};
 
 use crate::{guard, mutate, seeds};
 
-/// Cases that take longer than this hang, as far as a user can tell; nobody uses a debug build.
-pub(crate) const SLOW: Duration = Duration::from_secs(if cfg!(debug_assertions) { 40 } else { 2 });
+/// Time limit of a case; longer in debug builds.
+const CASE_LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 40 } else { 2 });
 
-/// Longer reports than this bury what they say.
-const LONGEST_REPORT: usize = 40_000;
+/// Longest acceptable report (bytes).
+const MAX_REPORT_LENGTH: usize = 40_000;
 
-/// Scenes of more vertices than this are refused.
+/// Limit of vertices in every [`LARGE_CASE_INTERVAL`]th case.
 pub(crate) const MAX_VERTICES: usize = 100_000;
 
-/// Scenes of more vertices than this are allowed in one case of [`LARGE_EVERY`].
-pub(crate) const LARGE: usize = 4000;
+/// Limit of vertices in all other cases.
+pub(crate) const USUAL_MAX_VERTICES: usize = 4000;
 
-const LARGE_EVERY: u64 = 40;
+const LARGE_CASE_INTERVAL: u64 = 40;
 
-/// Steps of more nodes than this take as long as a case may, with every right.
-const MOST_NODES: usize = 20_000;
+/// Scenes with more nodes are not stepped: a step may take longer than [`CASE_LIMIT`].
+const MAX_STEPPED_NODES: usize = 20_000;
 
-/// Scenes of at most [`MAX_VERTICES`] that need more memory than this in all hold on to something (bytes).
-const MOST_MEMORY: u64 = 2 << 30;
+/// Limit of peak memory over all cases (bytes): more indicates a leak.
+const MAX_MEMORY: u64 = 2 << 30;
 
-/// What happened.
+/// Counts and findings of all cases.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) cases: u64,
@@ -43,29 +44,29 @@ pub(crate) struct Tally {
     pub(crate) stepped: u64,
     pub(crate) steps_failed: u64,
     pub(crate) panics: u64,
-    /// Refused without saying where.
+    /// Refused without a place.
     pub(crate) without_place: u64,
-    /// Reports that are too long or hold control characters.
+    /// Reports that are too long or contain control characters.
     pub(crate) bad_reports: u64,
-    /// Accepted, but what is stored of them reads back differently.
+    /// Accepted, but the stored scene reads back differently.
     pub(crate) not_reread: u64,
-    /// Accepted, but a point, a velocity, a director or a twist is no finite number.
+    /// Accepted, but a point, velocity, director or twist is not finite.
     pub(crate) not_finite: u64,
-    /// Scenes to start from, and how many of the cases made from them were made and accepted.
+    /// Seed scenes, with the numbers of their cases and of those accepted.
     pub(crate) seeds: Vec<(String, u64, u64)>,
     pub(crate) slowest: Duration,
     pub(crate) slowest_case: u64,
-    /// The first thing of each kind that must not happen: its case, what it is, and the scene.
+    /// First finding of each kind: kind, case, description and scene.
     pub(crate) findings: Vec<(&'static str, u64, String, String)>,
-    /// Some reports, for reading.
+    /// Some reports, for inspection.
     pub(crate) sample: Vec<String>,
 }
 
 impl Tally {
-    /// Whether nothing happened that must not.
+    /// Whether there are no findings.
     pub(crate) fn is_clean(&self) -> bool {
         let memory = peak_memory().unwrap_or(0);
-        self.findings.is_empty() && memory <= MOST_MEMORY
+        self.findings.is_empty() && memory <= MAX_MEMORY
     }
 
     /// One line of JSON.
@@ -89,7 +90,7 @@ impl Tally {
         .to_string()
     }
 
-    /// For every scene to start from, how many of its cases were accepted.
+    /// Accepted cases of each seed scene, as text.
     #[allow(dead_code, reason = "the test that shares this file does not print it")]
     pub(crate) fn accepted_by_seed(&self) -> String {
         let lines = self.seeds.iter();
@@ -98,7 +99,7 @@ impl Tally {
             .collect()
     }
 
-    fn find(&mut self, kind: &'static str, case: u64, what: String, request: &SceneRequest) {
+    fn add_finding(&mut self, kind: &'static str, case: u64, what: String, request: &SceneRequest) {
         if self.findings.iter().all(|finding| finding.0 != kind) {
             let scene = format!(
                 "--quick {} --set {:?}\n{}",
@@ -125,55 +126,56 @@ pub(crate) fn run(first: u64, count: u64, seed: u64) -> std::io::Result<Tally> {
             tally.seeds.push((seed.name.clone(), 0, 0));
         }
         for case in first..first + count {
-            let (mut request, start_from) = mutate::request(&seeds, seed, case);
+            let (mut request, seed_index) = mutate::request(&seeds, seed, case);
             request.folder = folder.path().to_path_buf();
             let accepted = tally.accepted;
-            let (taken, panic) = guard.case(case, || one(case, &request, &mut tally));
+            let (taken, panic) = guard.case(case, || run_case(case, &request, &mut tally));
             tally.cases += 1;
-            tally.seeds[start_from].1 += 1;
-            tally.seeds[start_from].2 += tally.accepted - accepted;
+            tally.seeds[seed_index].1 += 1;
+            tally.seeds[seed_index].2 += tally.accepted - accepted;
             if taken > tally.slowest {
                 (tally.slowest, tally.slowest_case) = (taken, case);
             }
-            if taken > SLOW {
-                tally.find("slow case", case, format!("{taken:.1?}"), &request);
+            if taken > CASE_LIMIT {
+                tally.add_finding("slow case", case, format!("{taken:.1?}"), &request);
             }
             if let Some(what) = panic {
                 tally.panics += 1;
-                tally.find("panic", case, what, &request);
+                tally.add_finding("panic", case, what, &request);
             }
         }
         tally
     })
 }
 
-/// Reads a scene, and goes on with it as a run would.
-fn one(case: u64, request: &SceneRequest, tally: &mut Tally) {
+/// Reads, builds, checks and steps a scene as a run would.
+fn run_case(case: u64, request: &SceneRequest, tally: &mut Tally) {
     let scene = match Scene::read(request) {
         Ok(scene) => scene,
         Err(problems) => {
             tally.rejected += 1;
-            return note(case, &problems, request, tally);
+            return check_report(case, &problems, request, tally);
         }
     };
-    let most = match case.is_multiple_of(LARGE_EVERY) {
-        true => MAX_VERTICES,
-        false => LARGE,
+    let limit = if case.is_multiple_of(LARGE_CASE_INTERVAL) {
+        MAX_VERTICES
+    } else {
+        USUAL_MAX_VERTICES
     };
-    let model = match Model::build_within(&scene, most) {
-        // Things lie anywhere here: what touches what is another matter.
+    let model = match Model::build_within(&scene, limit) {
+        // Objects overlap in these scenes, so contact is switched off.
         Ok(mut model) => {
-            model.touch = None;
+            model.collision = None;
             model
         }
         Err(problems) => {
             tally.rejected += 1;
-            return note(case, &problems, request, tally);
+            return check_report(case, &problems, request, tally);
         }
     };
     tally.accepted += 1;
     tally.built += 1;
-    reread(case, &scene, request, tally);
+    check_reread(case, &scene, request, tally);
     let sentences = check::check_scene(&scene, &model);
     let sentences: String = sentences
         .iter()
@@ -181,48 +183,48 @@ fn one(case: u64, request: &SceneRequest, tally: &mut Tally) {
         .collect();
     if sentences.contains("NaN") || sentences.contains(is_control) {
         tally.bad_reports += 1;
-        tally.find("bad sentence of the check", case, sentences, request);
+        tally.add_finding("bad sentence of the check", case, sentences, request);
     }
     let _ = topology_file(&model);
-    match look_along(&model) {
+    match take_steps(&model) {
         Ok(()) => tally.stepped += 1,
         Err(None) => tally.steps_failed += 1,
         Err(Some(what)) => {
             tally.not_finite += 1;
-            tally.find("not finite", case, what, request);
+            tally.add_finding("not finite", case, what, request);
         }
     }
 }
 
-/// Looks at everything at the start, after two steps and at the end, which what is not simulated needs no steps to
-/// reach. Says what is not finite, or nothing if a step fails.
-fn look_along(model: &Model) -> Result<(), Option<String>> {
-    look(model, &model.start, None).map_err(Some)?;
+/// Checks the start, two computed steps, and the prescribed objects at the middle and at the end.
+/// The error describes a value that is not finite, or is `None` if a step fails.
+fn take_steps(model: &Model) -> Result<(), Option<String>> {
+    check_finite(model, &model.start, None).map_err(Some)?;
     let (middle, end) = (model.clock.steps() / 2, model.clock.steps());
     for step in [middle, end] {
         let state = State {
             step,
             ..model.start.clone()
         };
-        look(model, &state, None).map_err(Some)?;
+        check_finite(model, &state, None).map_err(Some)?;
     }
-    if model.masses.len() > MOST_NODES {
+    if model.masses.len() > MAX_STEPPED_NODES {
         return Ok(());
     }
     let mut scratch = Scratch::new(model);
     let mut state = model.start.clone();
     for _ in 0..2.min(end) {
-        let Ok(step) = integrate::step(model, &state, &mut scratch) else {
+        let Ok(step) = step(model, &state, &mut scratch) else {
             return Err(None);
         };
-        look(model, &step.to, Some(&step)).map_err(Some)?;
+        check_finite(model, &step.to, Some(&step)).map_err(Some)?;
         state = step.to;
     }
     Ok(())
 }
 
-/// What a run stores of a moment: all of it must be finite, also as it is stored.
-fn look(model: &Model, state: &State, step: Option<&Step>) -> Result<(), String> {
+/// Checks that all values that a run stores of a state are finite, also in single precision.
+fn check_finite(model: &Model, state: &State, step: Option<&Step>) -> Result<(), String> {
     for (index, object) in model.objects.iter().enumerate() {
         let arrays = [
             ("points", model.points(index, state)),
@@ -264,8 +266,8 @@ fn is_control(c: char) -> bool {
     c.is_control() && c != '\n'
 }
 
-/// Checks that the scene that is stored with a run reads back to itself.
-fn reread(case: u64, scene: &Scene, request: &SceneRequest, tally: &mut Tally) {
+/// Checks that the stored scene of a run reads back to itself.
+fn check_reread(case: u64, scene: &Scene, request: &SceneRequest, tally: &mut Tally) {
     let stored = scene.to_toml();
     let again = Scene::read(&SceneRequest {
         text: stored.clone(),
@@ -274,15 +276,15 @@ fn reread(case: u64, scene: &Scene, request: &SceneRequest, tally: &mut Tally) {
     });
     let what = match again {
         Ok(again) if again.to_toml() == stored => return,
-        Ok(_) => "it reads back to something else".to_owned(),
+        Ok(_) => "the stored scene reads back differently".to_owned(),
         Err(problems) => problems.to_string(),
     };
     tally.not_reread += 1;
-    tally.find("not reread", case, what, request);
+    tally.add_finding("not reread", case, what, request);
 }
 
-/// Checks what a refusal says.
-fn note(case: u64, problems: &Problems, request: &SceneRequest, tally: &mut Tally) {
+/// Checks the report on a refused scene.
+fn check_report(case: u64, problems: &Problems, request: &SceneRequest, tally: &mut Tally) {
     let report = problems.to_string();
     let shown = problems.list().iter().take(Problems::SHOWN);
     let is_placed = shown
@@ -294,11 +296,11 @@ fn note(case: u64, problems: &Problems, request: &SceneRequest, tally: &mut Tall
         });
     if !is_placed || problems.list().is_empty() {
         tally.without_place += 1;
-        tally.find("rejection without a place", case, report.clone(), request);
+        tally.add_finding("rejection without a place", case, report.clone(), request);
     }
-    if report.len() > LONGEST_REPORT || report.contains(is_control) {
+    if report.len() > MAX_REPORT_LENGTH || report.contains(is_control) {
         tally.bad_reports += 1;
-        tally.find("bad report", case, report.clone(), request);
+        tally.add_finding("bad report", case, report.clone(), request);
     }
     if tally.sample.len() < 1000 {
         tally.sample.push(report);

@@ -1,10 +1,10 @@
-//! Reads very many mutated scene files, and builds and steps those that are accepted: none may
-//! panic or hang, and each refusal must say where.
+//! Fuzzer of the scene reader: reads mutated scene files, and builds and steps the accepted ones.
+//! None may panic or hang, and each error must have a place.
 //!
-//! `cargo run --release --example fuzz_scenes -- [COUNT] [SEED] [FIRST]` prints one line of JSON
-//! and fails if something happened that must not. `FIRST` is the number of the first case, to look
-//! at one again. With `FUZZ_SAMPLE=60` it also prints that many of the reports, and with `FUZZ_SEEDS=1` how many of the
-//! cases made from each scene were accepted.
+//! `cargo run --release --example fuzz_scenes -- [COUNT] [SEED] [FIRST]` prints one line of JSON,
+//! and fails if there are findings. `FIRST` is the number of the first case, to repeat a case.
+//! `FUZZ_SAMPLE=60` also prints 60 of the reports, and `FUZZ_SEEDS=1` the accepted cases of each
+//! seed scene.
 
 #[path = "../fuzz/arguments.rs"]
 mod arguments;
@@ -45,8 +45,9 @@ fn main() -> ExitCode {
         eprintln!("{}", tally.accepted_by_seed());
     }
     println!("{}", tally.json());
-    match tally.is_clean() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if tally.is_clean() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }

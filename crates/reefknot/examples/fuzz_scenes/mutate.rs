@@ -1,6 +1,6 @@
-//! Scene files as nobody would write them, made from those that somebody did.
+//! Mutations of scene files.
 
-use reefknot::scene::SceneRequest;
+use reefknot_sim::scene::SceneRequest;
 
 use crate::choices::Choices;
 use crate::seeds::Seed;
@@ -192,9 +192,12 @@ const PLACEMENTS: [&str; 20] = [
     "copies = { scatter = { count = 4, min = [-1e300, 0, 0], max = [1e300, 1, 1] } }",
     "copies = { scatter = { count = 4, min = [0, 0, 0], max = [0, 0, 0], apart = 0 } }",
     "motion = { angular_velocity = [1e300, 0, 1e9], velocity = [1e300, 0, 0] }",
-    "motion = { oscillation = { frequency = 1e308, amplitude = [1e308, 0, 0], rotation = { angle = 1e308 }, phase = 1e308 } }",
-    "motion = { keyframes = [{ time = 0, position = [-1e308, 0, 0] }, { time = 1e-300, position = [1e308, 0, 0] }], interpolation = \"smooth\" }",
-    "motion = { start = 1e300, keyframes = [{ time = 1e300, rotation = { axis = [1, 0, 0], angle = 1e308 } }] }",
+    "motion = { oscillation = { frequency = 1e308, amplitude = [1e308, 0, 0], \
+        rotation = { angle = 1e308 }, phase = 1e308 } }",
+    "motion = { keyframes = [{ time = 0, position = [-1e308, 0, 0] }, { time = 1e-300, \
+        position = [1e308, 0, 0] }], interpolation = \"smooth\" }",
+    "motion = { start = 1e300, keyframes = [{ time = 1e300, rotation = { axis = [1, 0, 0], \
+        angle = 1e308 } }] }",
     "motion = { center = [1e308, 0, 0], angular_velocity = [0, 0, 1] }",
     "contact = { thickness = 1e300, friction = 1000, cohesion = 1e300, compliance = 1e300 }",
     "velocity = [1e300, 0, 0]",
@@ -212,7 +215,7 @@ fn add_key(text: &mut String, random: &mut Choices) {
     }
 }
 
-/// What a case reads, and the index of the scene that it is made from; both are the same for the same seed and number.
+/// Input of a case, and the index of its seed scene. Both depend on seed and case number only.
 pub(crate) fn request(seeds: &[Seed], seed: u64, case: u64) -> (SceneRequest, usize) {
     let mut random = Choices::of_case(seed, case);
     let start = random.below(seeds.len());
@@ -223,13 +226,16 @@ pub(crate) fn request(seeds: &[Seed], seed: u64, case: u64) -> (SceneRequest, us
         5 | 6 => 2,
         _ => 1 + random.below(6),
     };
-    // Half of all keep their form, so that what stands behind the reader has its share of odd numbers.
+    // Half of the cases change numbers only, so that extreme numbers reach the code behind the
+    // reader.
     let only_numbers = random.one_in(2);
     for _ in 0..rounds {
-        match only_numbers {
-            true if random.one_in(3) => add_key(&mut text, &mut random),
-            true => replace_number(&mut text, &mut random),
-            false => mutate(&mut text, seeds, &mut random),
+        if !only_numbers {
+            mutate(&mut text, seeds, &mut random);
+        } else if random.one_in(3) {
+            add_key(&mut text, &mut random);
+        } else {
+            replace_number(&mut text, &mut random);
         }
     }
     let mut sets = Vec::new();
@@ -268,7 +274,7 @@ fn mutate(text: &mut String, seeds: &[Seed], random: &mut Choices) {
     }
 }
 
-/// A place in the text where a character starts.
+/// A random character boundary of a text.
 fn position(text: &str, random: &mut Choices) -> usize {
     floor(text, random.below(text.len() + 1))
 }
@@ -316,7 +322,7 @@ fn change_lines(text: &mut String, random: &mut Choices) {
     *text = lines.join("\n");
 }
 
-/// The stretches of text that satisfy `accept`.
+/// Maximal ranges of characters that satisfy `accept`.
 fn tokens(text: &str, accept: impl Fn(char) -> bool) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (at, character) in text.char_indices().filter(|(_, c)| accept(*c)) {
@@ -348,7 +354,7 @@ fn replace_number(text: &mut String, random: &mut Choices) {
 }
 
 fn replace_unit(text: &mut String, random: &mut Choices) {
-    // The words in quotes after a number.
+    // The last word before each quote.
     let found: Vec<(usize, usize)> = text
         .match_indices('"')
         .map(|(quote, _)| {
@@ -385,7 +391,7 @@ fn replace_value(text: &mut String, seeds: &[Seed], random: &mut Choices) {
     replace_side(text, 1, value, random);
 }
 
-/// Replaces what stands before (0) or after (1) the first `=` of some line.
+/// Replaces the text before (0) or after (1) the first `=` of a random line.
 fn replace_side(text: &mut String, side: usize, with: &str, random: &mut Choices) {
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     let assignments: Vec<usize> = (0..lines.len())
@@ -413,7 +419,7 @@ fn change_line_ends(text: &mut String, random: &mut Choices) {
     };
 }
 
-/// The head of this scene and the tail of another.
+/// Replaces the tail by that of another scene.
 fn splice(text: &mut String, seeds: &[Seed], random: &mut Choices) {
     let other = &seeds[random.below(seeds.len())].text;
     let (cut, from) = (position(text, random), position(other, random));
@@ -421,7 +427,7 @@ fn splice(text: &mut String, seeds: &[Seed], random: &mut Choices) {
     *text += &other[from..];
 }
 
-/// Nests something deeply.
+/// Adds a deeply nested value.
 fn nest(text: &mut String, random: &mut Choices) {
     let depth = random.size(10_000);
     let keys = vec!["a"; depth.min(79)].join(".");
@@ -446,13 +452,14 @@ fn nest(text: &mut String, random: &mut Choices) {
 
 /// Adds a line at either end.
 fn add_line(text: &mut String, line: &str, random: &mut Choices) {
-    match random.one_in(2) {
-        true => *text = format!("{line}\n{text}"),
-        false => *text += &format!("\n{line}\n"),
+    if random.one_in(2) {
+        *text = format!("{line}\n{text}");
+    } else {
+        *text += &format!("\n{line}\n");
     }
 }
 
-/// Something that is very long.
+/// Adds a very long name or value.
 fn lengthen(text: &mut String, random: &mut Choices) {
     let length = random.size(100_000);
     let word = random
@@ -472,7 +479,7 @@ fn lengthen(text: &mut String, random: &mut Choices) {
     }
 }
 
-/// Parameters that use one another.
+/// Adds a chain of parameters.
 fn chain_parameters(text: &mut String, random: &mut Choices) {
     let count = random.size(5000);
     let kind = random.below(4);
@@ -496,7 +503,7 @@ fn chain_parameters(text: &mut String, random: &mut Choices) {
     }
 }
 
-/// Very many things.
+/// Adds very many keys or tables.
 fn crowd(text: &mut String, random: &mut Choices) {
     let count = random.size(3000);
     let names: Vec<&str> = text

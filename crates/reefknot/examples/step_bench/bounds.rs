@@ -1,14 +1,15 @@
-//! What the machine can do at best: memory traffic and dense arithmetic.
+//! Bounds of the machine: memory bandwidth and dense arithmetic.
 
 use std::time::Instant;
 
-use faer::{Accum, Mat, Par};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-/// How much work the bounds are measured with.
+/// Size of the measurements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BoundSize {
-    /// Numbers in each array of the triad; three arrays should not fit into any cache.
+    /// Numbers in each array of the triad; three arrays should exceed the caches.
     pub(crate) numbers: usize,
     /// Rows of the dense matrices.
     pub(crate) rows: usize,
@@ -20,7 +21,7 @@ pub(crate) const FULL: BoundSize = BoundSize {
     rows: 768,
 };
 
-/// The least time of several runs (s).
+/// Minimum time of several runs (s).
 pub(crate) fn best_of(runs: usize, mut work: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..runs {
@@ -31,7 +32,7 @@ pub(crate) fn best_of(runs: usize, mut work: impl FnMut()) -> f64 {
     best
 }
 
-/// Bytes per second of a = b + s c, in the threads of the current pool.
+/// Memory bandwidth of a = b + s c on the threads of the current pool (bytes/s).
 pub(crate) fn triad(size: BoundSize, runs: usize) -> f64 {
     let mut a = vec![0.0f64; size.numbers];
     let (b, c) = (vec![1.0f64; size.numbers], vec![2.0f64; size.numbers]);
@@ -52,19 +53,24 @@ pub(crate) fn triad(size: BoundSize, runs: usize) -> f64 {
     24.0 * size.numbers as f64 / seconds
 }
 
-/// Additions and multiplications per second of a dense product, in the threads of the current pool.
+/// Floating-point operations per second of a dense product. Each thread of the current pool
+/// computes a block of columns.
 pub(crate) fn dense_product(size: BoundSize, runs: usize) -> f64 {
     let rows = size.rows;
     let a = Mat::<f64>::from_fn(rows, rows, |i, j| ((i * 7 + j) % 13) as f64);
-    let b = Mat::<f64>::from_fn(rows, rows, |i, j| ((i + 5 * j) % 11) as f64);
-    let mut c = Mat::<f64>::zeros(rows, rows);
-    let threads = rayon::current_num_threads();
-    let par = match threads {
-        1 => Par::Seq,
-        _ => Par::rayon(threads),
-    };
+    let b: Vec<f64> = (0..rows * rows)
+        .map(|k| ((k % rows + 5 * (k / rows)) % 11) as f64)
+        .collect();
+    let mut c = vec![0.0; rows * rows];
+    let block = rows * rows.div_ceil(rayon::current_num_threads());
     let seconds = best_of(runs, || {
-        faer::linalg::matmul::matmul(&mut c, Accum::Replace, &a, &b, 1.0, par);
+        let blocks = c.par_chunks_mut(block).zip(b.par_chunks(block));
+        blocks.for_each(|(c, b)| {
+            let columns = b.len() / rows;
+            let b = MatRef::from_column_major_slice(b, rows, columns);
+            let c = MatMut::from_column_major_slice_mut(c, rows, columns);
+            matmul(c, Accum::Replace, &a, b, 1.0, Par::Seq);
+        });
         std::hint::black_box(&mut c);
     });
     2.0 * (rows as f64).powi(3) / seconds

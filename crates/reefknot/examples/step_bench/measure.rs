@@ -1,43 +1,44 @@
-//! One scene: its steps by phases, next to what bounds them.
+//! Steps of one scene by phases, compared with lower bounds.
 
 use std::time::Instant;
 
-use reefknot::integrate::{Scratch, step};
-use reefknot::machine;
-use reefknot::model::{Elements, Model};
-use reefknot::report::Phases;
-use reefknot::scene::{Scene, SceneRequest};
 use reefknot_contact::banded::BandedFactor;
 use reefknot_contact::cholesky::Factor;
 use reefknot_contact::system::{BodyFactor, Matrix, System, SystemFactor};
+use reefknot_sim::integrate::Scratch;
+use reefknot_sim::machine;
+use reefknot_sim::model::{Elements, Model};
+use reefknot_sim::report::Phases;
+use reefknot_sim::scene::{Scene, SceneRequest};
+use reefknot_sim::step::step;
 use serde_json::{Value, json};
 
 use crate::bounds::{self, BoundSize, best_of};
 use crate::scenes::{self, SceneSize};
 
-/// How much is measured.
+/// Size of a measurement.
 pub(crate) struct Size {
     /// Sizes of the scenes.
     pub(crate) scene: SceneSize,
     /// Threads of the pool.
     pub(crate) threads: usize,
-    /// Steps; the first of them is not counted.
+    /// Number of measured steps, after one that is not counted.
     pub(crate) repetitions: usize,
     /// Sizes of the bounds.
     pub(crate) bound: BoundSize,
 }
 
-/// Steps of one scene, and the bounds.
+/// Figures of one scene, and the bounds.
 ///
 /// # Errors
-/// If there is no such scene, or it cannot be built or stepped.
+/// If the scene is unknown, or cannot be built or stepped.
 pub(crate) fn measure(name: &str, size: &Size) -> Result<Value, String> {
     let pool = |threads: usize| {
         let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
         builder.build().map_err(|error| error.to_string())
     };
     let text = scenes::text(name, size.scene)?;
-    // Before the bounds, whose memory is given back only in part.
+    // Before the bounds: their memory is returned to the system only in part.
     let mut result = pool(size.threads)?.install(|| steps(name, text, size))?;
     let runs = size.repetitions.max(3);
     let mut bandwidth = Vec::new();
@@ -56,7 +57,7 @@ pub(crate) fn measure(name: &str, size: &Size) -> Result<Value, String> {
     Ok(result)
 }
 
-/// How many times longer than the bounds everything takes.
+/// Adds the ratios of times to their bounds.
 fn compare(result: &mut Value, bandwidth: f64, flops: f64) {
     let number = |pointer: &str| result.pointer(pointer).and_then(Value::as_f64);
     let ratio = |time: &str, work: &str, rate: f64| {
@@ -65,16 +66,19 @@ fn compare(result: &mut Value, bandwidth: f64, flops: f64) {
     };
     let over = |time: &str, bare: &str| Some(number(time)? / number(bare)?);
     result["ratios"] = json!({
-        "assemble_over_writing_the_matrix": ratio("/phases_s/assemble/best", "/amounts/matrix_bytes", bandwidth),
-        "product_over_reading_the_matrix": ratio("/bare_s/product", "/amounts/matrix_bytes", bandwidth),
-        "solve_over_reading_the_factor_twice": ratio("/bare_s/solve", "/amounts/two_factor_bytes", bandwidth),
+        "assemble_over_writing_the_matrix":
+            ratio("/phases_s/assemble/best", "/amounts/matrix_bytes", bandwidth),
+        "product_over_reading_the_matrix":
+            ratio("/bare_s/product", "/amounts/matrix_bytes", bandwidth),
+        "solve_over_reading_the_factor_twice":
+            ratio("/bare_s/solve", "/amounts/two_factor_bytes", bandwidth),
         "factorize_over_dense_product": ratio("/bare_s/factorize", "/amounts/factor_flops", flops),
         "linear_over_bare": over("/phases_s/linear/best", "/bare_s/factorize_and_solve"),
         "step_over_bare": over("/step_s/best", "/bare_s/factorize_and_solve"),
     });
 }
 
-/// Builds a scene and steps it.
+/// Builds and steps a scene.
 fn steps(name: &str, text: String, size: &Size) -> Result<Value, String> {
     let before = resident_memory();
     let start = Instant::now();
@@ -96,7 +100,7 @@ fn steps(name: &str, text: String, size: &Size) -> Result<Value, String> {
         let wall = start.elapsed().as_secs_f64();
         momentum_error = momentum_error.max(taken.report.momentum_error_m.unwrap_or(0.0));
         state = taken.to;
-        // The first step meets memory that was never touched.
+        // The first step also maps memory.
         if repetition > 0 {
             walls.push(wall);
             cpus.push(cpu_seconds() - cpu);
@@ -142,7 +146,7 @@ fn best_and_median(mut seconds: Vec<f64>) -> Value {
     json!({ "best": seconds[0], "median": seconds[seconds.len() / 2] })
 }
 
-/// The linear algebra of a step alone, on its last matrix.
+/// Times of the linear algebra of a step alone, with the last matrix; and its amount of work.
 fn bare(model: &Model, system: &System, runs: usize) -> Result<(Value, Value), String> {
     let mut factors = Vec::new();
     let (mut factor_bytes, mut flops, mut matrix_bytes) = (0.0, 0.0, 0.0);
@@ -164,7 +168,7 @@ fn bare(model: &Model, system: &System, runs: usize) -> Result<(Value, Value), S
                 flops += rows * band * (band + 1.0);
                 factors.push(BodyFactor::Rods(BandedFactor::new(layout, count)));
             }
-            _ => return Err("a matrix of another kind than its body".to_owned()),
+            _ => return Err("matrix and body are of different kinds".to_owned()),
         }
     }
     let mut factor = SystemFactor::new(factors);
@@ -195,12 +199,12 @@ fn bare(model: &Model, system: &System, runs: usize) -> Result<(Value, Value), S
     Ok((bare_s, work))
 }
 
-/// Processor time of all threads (s): other load on the machine hardly changes it.
+/// CPU time of all threads (s); hardly affected by other load on the machine.
 fn cpu_seconds() -> f64 {
     machine::processor_time().map_or(0.0, |time| time.as_secs_f64())
 }
 
-/// The memory that this process has in use, where the system tells (bytes).
+/// Resident memory of this process (bytes), on Linux.
 fn resident_memory() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|line| line.starts_with("VmRSS:"))?;

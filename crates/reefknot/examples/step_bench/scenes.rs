@@ -1,14 +1,14 @@
-//! The scenes that are measured, as text.
+//! Measured scenes, as text.
 
-/// All of them.
+/// Names of all scenes.
 pub(crate) const NAMES: [&str; 3] = ["groom", "cloth", "solid"];
 
-/// How large they are.
+/// Sizes of the scenes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SceneSize {
     /// Rods of the groom.
     pub(crate) rods: usize,
-    /// Vertices of each.
+    /// Vertices of each rod.
     pub(crate) rod_vertices: usize,
     /// Vertices along each side of the cloth.
     pub(crate) cloth: usize,
@@ -16,7 +16,7 @@ pub(crate) struct SceneSize {
     pub(crate) cells: usize,
 }
 
-/// The sizes that are talked about.
+/// Sizes of the benchmark.
 pub(crate) const FULL: SceneSize = SceneSize {
     rods: 16_000,
     rod_vertices: 30,
@@ -24,10 +24,10 @@ pub(crate) const FULL: SceneSize = SceneSize {
     cells: 18,
 };
 
-/// A scene by its name.
+/// The scene of a name.
 ///
 /// # Errors
-/// If there is none of that name.
+/// If the name is unknown.
 pub(crate) fn text(name: &str, size: SceneSize) -> Result<String, String> {
     let head = r#"time = { duration = "1 s", frame_rate = 25, h = "10 ms" }
 method = { integrator = "linear-euler" }
@@ -37,15 +37,13 @@ method = { integrator = "linear-euler" }
         "cloth" => cloth(size.cloth),
         "solid" => solid(size.cells),
         other => {
-            return Err(format!(
-                "there is no scene `{other}`; take one of {NAMES:?}"
-            ));
+            return Err(format!("unknown scene `{other}`; use one of {NAMES:?}"));
         }
     };
     Ok(format!("{head}{body}"))
 }
 
-/// Curly hair on a head that turns.
+/// Curly hair on a rotating head.
 fn groom(rods: usize, vertices: usize) -> String {
     format!(
         r#"[material.hair]
@@ -69,7 +67,7 @@ motion = {{ angular_velocity = [0, 0, "1 turn/s"] }}
     )
 }
 
-/// Cotton that hangs at its corners.
+/// Cotton pinned at its corners.
 fn cloth(vertices: usize) -> String {
     format!(
         r#"[material.cotton]
@@ -86,7 +84,7 @@ at = {{ group = "corners" }}
     )
 }
 
-/// A rubber cube, held at one side.
+/// A rubber cube pinned at one side.
 fn solid(cells: usize) -> String {
     format!(
         r#"[material.rubber]

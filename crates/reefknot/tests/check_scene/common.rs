@@ -1,10 +1,10 @@
-//! Scenes that are refused, and what is found in others.
+//! Helpers: build a scene, and return its problems or the findings of its check.
 
 use std::path::Path;
 
-use reefknot::check::{Severity, check_scene};
-use reefknot::model::Model;
-use reefknot::scene::{Scene, SceneRequest};
+use reefknot_sim::check::{Severity, check_scene};
+use reefknot_sim::model::Model;
+use reefknot_sim::scene::{Scene, SceneRequest};
 
 pub(crate) const HEAD: &str = "
 time = { duration = \"1 s\", frame_rate = 100, substeps = 1 }
@@ -50,13 +50,12 @@ pub(crate) fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-/// What a scene is refused for, as the user reads it, each word at its place in the file.
+/// The report on a scene that cannot be built. Each problem must have a place and advice.
 pub(crate) fn refusal_in(folder: &Path, text: &str) -> String {
     let scene = read_in(folder, text);
     match Model::build(&scene) {
         Ok(_) => panic!("was accepted: {text}"),
         Err(problems) => {
-            // Every message has a place in the text and says what to do.
             for problem in problems.list() {
                 assert!(problems.position(&problem.place).is_some());
                 assert!(!problem.place.range.is_empty(), "{problem:?}");
@@ -77,7 +76,7 @@ pub(crate) fn assert_refused(text: &str, words: &[&str]) {
     assert_words(&refusal_in(Path::new(""), text), words);
 }
 
-/// What is found in a scene that can be built; not that only cloth is simulated.
+/// Findings in a scene that can be built, without those about its few objects.
 pub(crate) fn findings_in(folder: &Path, text: &str) -> Vec<(Severity, String)> {
     let scene = read_in(folder, text);
     let model = Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"));
@@ -95,11 +94,11 @@ pub(crate) fn findings(text: &str) -> Vec<(Severity, String)> {
 }
 
 pub(crate) fn assert_found(found: &[(Severity, String)], severity: Severity, words: &[&str]) {
-    let says = |sentence: &str| words.iter().all(|word| sentence.contains(word));
+    let contains_words = |sentence: &str| words.iter().all(|word| sentence.contains(word));
     assert!(
         found
             .iter()
-            .any(|(s, sentence)| *s == severity && says(sentence)),
+            .any(|(s, sentence)| *s == severity && contains_words(sentence)),
         "{words:?} are not in {found:?}"
     );
 }

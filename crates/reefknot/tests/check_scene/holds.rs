@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use reefknot::check::Severity;
-use reefknot::model::Model;
+use reefknot_sim::check::Severity;
+use reefknot_sim::model::Model;
 
 use super::common::*;
 
@@ -14,47 +14,53 @@ fn pins(one: &str, two: &str) -> Vec<(Severity, String)> {
 }
 
 #[test]
-fn pins_that_pull_a_vertex_apart_are_wrong() {
+fn pins_that_disagree_on_a_vertex_are_errors() {
     let rest = "at = { group = \"corners\" }";
     let left = "at = { group = \"left\" }";
     let words = [
         "`pin.one` and `pin.two`",
         "vertex 0 of `sheet`",
         "at (-0.2, -0.2, 0)",
-        "move it apart",
-        "let one of them go, or choose other vertices",
+        "move it differently",
+        "release one of them first, or select other vertices",
     ];
     let moving = format!("{left}\nmotion = {{ velocity = [0, 0, 1] }}");
     assert_found(&pins(rest, &moving), Severity::Wrong, &words);
-    // Only for a moment, in which both hold.
+    // They disagree for a short time only, while both hold.
     let brief = format!("{left}\nmotion = {{ velocity = [0, 0, 1], start = 0.5 }}\nrelease = 0.6");
     assert_found(&pins(rest, &brief), Severity::Wrong, &words);
 }
 
-/// 64 samples of a second are all at zeros of this sine.
+/// 64 equidistant samples per second are all zeros of this sine.
 #[test]
-fn pins_that_pull_apart_at_a_high_frequency_are_wrong_too() {
-    let shaking = "at = { group = \"left\" }\nmotion = { oscillation = { amplitude = [0, 0, 0.1], frequency = 64 } }";
+fn pins_that_disagree_at_a_high_frequency_are_errors() {
+    let shaking = "at = { group = \"left\" }\n\
+        motion = { oscillation = { amplitude = [0, 0, 0.1], frequency = 64 } }";
     assert_found(
         &pins("at = { group = \"corners\" }", shaking),
         Severity::Wrong,
-        &["vertex 0 of `sheet`", "move it apart"],
+        &["vertex 0 of `sheet`", "move it differently"],
     );
 }
 
-/// Vertex 0 is what the turn goes about; vertex 4 is not.
+/// Vertex 0 is the centre of the rotation; vertex 4 is not.
 #[test]
-fn pins_that_agree_on_their_first_vertex_can_pull_the_next_apart() {
-    let turning = "at = { group = \"corners\" }\nmotion = { angular_velocity = [0, 0, 1], center = [-0.2, -0.2, 0] }";
+fn pins_that_agree_on_one_vertex_and_disagree_on_another_are_errors() {
+    let turning = "at = { group = \"corners\" }\n\
+        motion = { angular_velocity = [0, 0, 1], center = [-0.2, -0.2, 0] }";
     assert_found(
         &pins("at = { group = \"bottom\" }", turning),
         Severity::Wrong,
-        &["vertex 4 of `sheet`", "at (0.2, -0.2, 0)", "move it apart"],
+        &[
+            "vertex 4 of `sheet`",
+            "at (0.2, -0.2, 0)",
+            "move it differently",
+        ],
     );
 }
 
 #[test]
-fn pins_that_agree_are_left_alone() {
+fn pins_that_agree_have_no_findings() {
     let corners = "at = { group = \"corners\" }";
     let left = "at = { group = \"left\" }";
     assert_eq!(pins(corners, left), []);
@@ -66,13 +72,13 @@ fn pins_that_agree_are_left_alone() {
     assert_eq!(pins(&first, &second), []);
     // Other vertices.
     assert_eq!(pins("at = { vertices = [12] }", &moving(left)), []);
-    // The same turn about the same point.
+    // The same rotation about the same point.
     let turn = "motion = { angular_velocity = [0, 0, 1], center = [0, 0, 0] }";
     assert_eq!(
         pins(&format!("{corners}\n{turn}"), &format!("{left}\n{turn}")),
         []
     );
-    // Turns about their own middles are not the same.
+    // Rotations about different centres disagree.
     let turn = "motion = { angular_velocity = [0, 0, 1] }";
     assert_found(
         &pins(&format!("{corners}\n{turn}"), &format!("{left}\n{turn}")),
@@ -82,28 +88,30 @@ fn pins_that_agree_are_left_alone() {
 }
 
 #[test]
-fn pins_that_do_nothing_or_too_much_are_doubted() {
+fn pins_without_effect_or_of_all_vertices_are_warnings() {
     assert_found(
         &findings(&format!(
             "{SHEET}[pin.it]\nobject = \"sheet\"\nat = {{ group = \"left\" }}\nstart = 2\n"
         )),
         Severity::Warning,
-        &["`pin.it` takes hold at 2 s", "ends at 1 s"],
+        &["`pin.it` never holds: it starts at 2 s", "ends at 1 s"],
     );
     assert_found(
         &findings(&format!(
-            "{SHEET}[pin.it]\nobject = \"sheet\"\nat = {{ side = {{ point = [0, 0, 0], normal = [0, 0, 1] }} }}\n"
+            "{SHEET}[pin.it]\nobject = \"sheet\"\n\
+                at = {{ side = {{ point = [0, 0, 0], normal = [0, 0, 1] }} }}\n"
         )),
         Severity::Warning,
-        &["`pin.it` holds every vertex of `sheet`"],
+        &["`pin.it` holds all vertices of `sheet`"],
     );
 }
 
 #[test]
-fn clamps_that_twist_one_end_differently_are_wrong() {
+fn clamps_that_disagree_on_the_twist_of_an_end_are_errors() {
     let clamps = |twist: &str| {
         findings(&format!(
-            "{ROD}[clamp.a]\nobject = \"rod\"\nend = \"last\"\n[clamp.b]\nobject = \"rod\"\nend = \"last\"\n{twist}\n"
+            "{ROD}[clamp.a]\nobject = \"rod\"\nend = \"last\"\n[clamp.b]\nobject = \"rod\"\n\
+                end = \"last\"\n{twist}\n"
         ))
     };
     assert_found(
@@ -115,7 +123,7 @@ fn clamps_that_twist_one_end_differently_are_wrong() {
 }
 
 #[test]
-fn what_cannot_be_held_is_refused() {
+fn invalid_pins_and_clamps_are_refused() {
     let pin = |lines: &str| {
         format!("{SHEET}{ROD}[collider.floor]\nkind = \"plane\"\n[pin.it]\n{lines}\n")
     };
@@ -126,14 +134,14 @@ fn what_cannot_be_held_is_refused() {
     assert_refused(
         &pin("object = \"sheet\"\nat = { sphere = { center = [9, 9, 9], radius = 1 } }"),
         &[
-            "`pin.it` has no vertex of `sheet`",
+            "`pin.it` selects no vertex of `sheet`",
             "(-0.2, -0.2, 0)",
             "(0.2, 0.2, 0)",
         ],
     );
     assert_refused(
         &pin("object = \"sheet\"\nat = { vertices = [] }"),
-        &["`pin.it` has no vertex of `sheet`", "at least one"],
+        &["`pin.it` selects no vertex of `sheet`", "at least one"],
     );
     assert_refused(
         &pin("object = \"sheet\"\nat = { vertices = [25] }"),
@@ -149,7 +157,7 @@ fn what_cannot_be_held_is_refused() {
     );
     assert_refused(
         &pin("object = \"sheet\"\nat = { end = \"first\" }"),
-        &["`sheet` has no rod with an end"],
+        &["`sheet` has no open rods"],
     );
     assert_refused(
         &pin("object = \"shet\"\nat = { vertices = [0] }"),
@@ -157,42 +165,42 @@ fn what_cannot_be_held_is_refused() {
     );
     assert_refused(
         &pin("object = \"sheet\"\nat = { vertices = [0] }\nstart = 0.5\nrelease = 0.2"),
-        &["0.2 s, before it begins at 0.5 s", "later time"],
+        &["0.2 s is before the start at 0.5 s", "later time"],
     );
     assert_refused(
         &pin("object = \"sheet\"\nat = { side = { point = [0, 0, 0], normal = [0, 0, 0] } }"),
-        &["needs a normal", "[0, 0, 1]"],
+        &["must not be zero", "[0, 0, 1]"],
     );
     assert_refused(
         &format!("{SHEET}[clamp.it]\nobject = \"sheet\"\nend = \"first\"\n"),
-        &["`sheet` has no rod with an end", "use a pin"],
+        &["`sheet` has no open rods", "use a pin"],
     );
 }
 
 #[test]
-fn motions_that_go_back_in_time_are_refused() {
+fn motions_with_invalid_times_or_axes_are_refused() {
     let motion = |lines: &str| format!("[collider.it]\nkind = \"plane\"\nmotion = {{ {lines} }}\n");
     let keys = "keyframes = [{ time = 0 }, { time = 0.5 }, { time = 0.5 }]";
     assert_refused(
         &motion(keys),
-        &["one after the other", "later time", "{ time = 0.5 }]"],
+        &["must increase", "later time", "{ time = 0.5 }]"],
     );
     assert_refused(
         &motion("keyframes = []"),
-        &["there is no keyframe", "leave the key out"],
+        &["`keyframes` is empty", "omit the key"],
     );
     assert_refused(
         &motion("velocity = [1, 0, 0], start = 2, stop = 1"),
-        &["1 s, before it begins at 2 s", "earlier `start`"],
+        &["1 s is before the start at 2 s", "earlier `start`"],
     );
     assert_refused(
         &motion("keyframes = [{ time = 1, rotation = { axis = [0, 0, 0], angle = 1 } }]"),
-        &["axis of some length"],
+        &["axis of a rotation must not be zero"],
     );
 }
 
 #[test]
-fn ties_that_tie_nothing_are_refused() {
+fn attachments_and_stitches_without_matching_vertices_are_refused() {
     let two = format!(
         "{SHEET}{}position = [0, 0, 0.5]\n",
         SHEET.replace("object.sheet", "object.other")
@@ -201,7 +209,7 @@ fn ties_that_tie_nothing_are_refused() {
     assert_refused(
         &format!("{two}{attach}to = \"other\"\n"),
         &[
-            "`attachment.it` ties nothing",
+            "`attachment.it` has no effect",
             "within 0.01 m of `other`",
             "0.5 m away",
             "larger `reach`",
@@ -213,11 +221,12 @@ fn ties_that_tie_nothing_are_refused() {
     );
     assert_refused(
         &format!(
-            "{two}[stitch.seam]\nfrom = {{ object = \"sheet\", at = {{ group = \"left\" }} }}\nto = {{ object = \"other\", at = {{ group = \"corners\" }} }}\n"
+            "{two}[stitch.seam]\nfrom = {{ object = \"sheet\", at = {{ group = \"left\" }} }}\n\
+                to = {{ object = \"other\", at = {{ group = \"corners\" }} }}\n"
         ),
         &[
             "`stitch.seam` joins 5 vertices to 4",
-            "as many on either side",
+            "the same number of vertices on both sides",
         ],
     );
     let model = Model::build(&read_in(
@@ -233,36 +242,38 @@ fn ties_that_tie_nothing_are_refused() {
 }
 
 #[test]
-fn a_moment_on_a_line_is_refused() {
+fn a_moment_on_collinear_vertices_is_refused() {
     assert_refused(
         &format!(
-            "{SHEET}[load.it]\nobject = \"sheet\"\nat = {{ group = \"left\" }}\nmoment = [0, 0, 1]\n"
+            "{SHEET}[load.it]\nobject = \"sheet\"\nat = {{ group = \"left\" }}\n\
+                moment = [0, 0, 1]\n"
         ),
-        &["`load.it`", "vertices in a line", "choose more vertices"],
+        &["`load.it`", "collinear vertices", "not on one line"],
     );
 }
 
 #[test]
-fn what_has_no_effect_on_something_that_is_told_to_move_is_doubted() {
-    let told = format!("{SHEET}motion = {{ velocity = [1, 0, 0] }}\n");
+fn loads_and_velocities_of_prescribed_objects_are_warnings() {
+    let prescribed = format!("{SHEET}motion = {{ velocity = [1, 0, 0] }}\n");
     assert_found(
         &findings(&format!(
-            "{told}[load.it]\nobject = \"sheet\"\nat = {{ vertices = [0] }}\nforce = [0, 0, 1]\n"
+            "{prescribed}[load.it]\nobject = \"sheet\"\nat = {{ vertices = [0] }}\n\
+             force = [0, 0, 1]\n"
         )),
         Severity::Warning,
-        &["`load.it`", "`sheet`", "moves as it is told"],
+        &["`load.it`", "`sheet`", "has a `motion`"],
     );
     assert_found(
-        &findings(&format!("{told}velocity = [0, 1, 0]\n")),
+        &findings(&format!("{prescribed}velocity = [0, 1, 0]\n")),
         Severity::Warning,
-        &["`sheet`", "`velocity`", "moves as it is told"],
+        &["`sheet`", "`velocity`", "has a `motion`"],
     );
-    assert_eq!(findings(&told), []);
+    assert_eq!(findings(&prescribed), []);
 }
 
 #[test]
-fn thousands_of_pins_that_agree_are_left_alone_and_so_is_a_pin_on_hair() {
-    // They are compared by the vertices that they share: all pairs took most of a minute.
+fn thousands_of_pins_that_agree_and_a_pin_on_hair_have_no_findings() {
+    // Pins are compared per shared vertex: comparing all pairs took most of a minute.
     let mut text = SHEET.to_owned();
     for index in 0..3000 {
         text += &format!(
@@ -272,8 +283,9 @@ fn thousands_of_pins_that_agree_are_left_alone_and_so_is_a_pin_on_hair() {
     }
     assert_eq!(findings(&text), []);
     let hair = format!(
-        "{SHEET}[object.fur]\nkind = \"groom\"\non = \"sheet\"\ncount = 5\nlength = 0.05\nvertices = 8\nradius = 1e-4\n\
-         material = \"stuff\"\n[pin.tip]\nobject = \"fur\"\nat = {{ group = \"tips\" }}\n"
+        "{SHEET}[object.fur]\nkind = \"groom\"\non = \"sheet\"\ncount = 5\n\
+         length = 0.05\nvertices = 8\nradius = 1e-4\nmaterial = \"stuff\"\n\
+         [pin.tip]\nobject = \"fur\"\nat = {{ group = \"tips\" }}\n"
     );
     assert_eq!(findings(&hair), []);
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a scene is said with object, element, place and what to do; what is right is left alone.
+//! Problems and findings of scenes name object, element, place and remedy; valid scenes have none.
 
 #[cfg(test)]
 mod common;

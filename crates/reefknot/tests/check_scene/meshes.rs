@@ -1,7 +1,7 @@
-//! Meshes that are broken.
+//! Invalid meshes.
 
-use reefknot::check::Severity;
-use reefknot::model::Model;
+use reefknot_sim::check::Severity;
+use reefknot_sim::model::Model;
 
 use super::common::*;
 
@@ -34,32 +34,34 @@ fn gmsh(tetrahedra: &[&str]) -> String {
         .map(|(i, corners)| format!("{} 4 0 {corners}\n", i + 1))
         .collect();
     format!(
-        "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 0 0 -1\n$EndNodes\n$Elements\n{}\n{elements}$EndElements\n",
+        "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n\
+            5 0 0 -1\n$EndNodes\n$Elements\n{}\n{elements}$EndElements\n",
         tetrahedra.len()
     )
 }
 
 fn solid_file(msh: &str) -> (tempfile::TempDir, String) {
-    let text = "[object.solid]\nkind = \"solid-mesh\"\nfile = \"a.msh\"\nmaterial = \"stuff\"\nscale = 0.5\n";
+    let text = "[object.solid]\nkind = \"solid-mesh\"\nfile = \"a.msh\"\nmaterial = \"stuff\"\n\
+        scale = 0.5\n";
     (folder_with(&[("a.msh", msh)]), text.to_owned())
 }
 
 #[test]
-fn one_inverted_tetrahedron_is_refused_and_all_of_them_are_turned() {
+fn an_inverted_tetrahedron_is_refused_and_an_inverted_mesh_is_reoriented() {
     let (folder, text) = solid_file(&gmsh(&["1 2 3 4", "1 2 3 5"]));
-    // Above and below a triangle, numbered alike: one of them is inside out.
+    // Above and below one triangle with the same order of vertices: one of the two is inverted.
     assert_words(
         &refusal_in(folder.path(), &text),
         &[
             "`object.solid`",
             "tetrahedron",
-            "inside out",
+            "is inverted",
             "swap two of its corners",
         ],
     );
     let (folder, text) = solid_file(&gmsh(&["2 1 3 4", "1 2 3 5"]));
     let model = Model::build(&read_in(folder.path(), &text)).unwrap();
-    // Two corners of a cube of half a metre, a sixth of it each.
+    // Each is a sixth of a cube of 0.5 m.
     assert!((model.objects[0].mass - 1000.0 * 0.125 / 3.0).abs() < 1e-9);
     assert_eq!(findings_in(folder.path(), &text), []);
 }
@@ -80,7 +82,7 @@ fn a_flat_tetrahedron_is_refused() {
 }
 
 #[test]
-fn double_vertices_are_a_warning_and_weld_cures_it() {
+fn duplicate_vertices_are_a_warning_and_weld_merges_them() {
     let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 4 6 5\n";
     let (folder, text) = cloth_file(obj);
     let found = findings_in(folder.path(), &text);
@@ -91,7 +93,7 @@ fn double_vertices_are_a_warning_and_weld_cures_it() {
             "`cloth`",
             "vertices 1 and 3",
             "at (1, 0, 0)",
-            "same place",
+            "coincide",
             "`weld`",
         ],
     );
@@ -102,7 +104,7 @@ fn double_vertices_are_a_warning_and_weld_cures_it() {
 }
 
 #[test]
-fn three_triangles_on_an_edge_are_no_cloth() {
+fn cloth_with_three_triangles_at_an_edge_is_refused() {
     let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nf 1 2 3\nf 2 1 4\nf 1 2 5\n";
     let (folder, text) = cloth_file(obj);
     assert_words(
@@ -111,13 +113,13 @@ fn three_triangles_on_an_edge_are_no_cloth() {
             "`object.cloth`",
             "edge 0-1",
             "more than two triangles",
-            "take the sheets apart",
+            "separate the sheets",
         ],
     );
 }
 
 #[test]
-fn sheets_that_meet_in_a_point_are_a_warning() {
+fn sheets_that_share_only_a_vertex_are_a_warning() {
     let obj = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv -1 0 0\nv -1 -1 0\nf 1 2 3\nf 1 4 5\n";
     let (folder, text) = cloth_file(obj);
     assert_found(
@@ -149,7 +151,7 @@ fn an_open_collider_is_a_warning() {
 }
 
 #[test]
-fn loose_vertices_are_left_out() {
+fn vertices_without_a_triangle_are_removed() {
     let (folder, text) = cloth_file("v 7 7 7\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 2 3 4\n");
     let model = Model::build(&read_in(folder.path(), &text)).unwrap();
     assert_eq!(model.objects[0].mesh.points.len(), 3);
@@ -157,7 +159,7 @@ fn loose_vertices_are_left_out() {
 }
 
 #[test]
-fn what_is_no_number_in_a_mesh_is_named_with_its_line() {
+fn invalid_numbers_and_missing_files_are_named() {
     let (folder, text) = cloth_file("v 0 0 0\nv 1 nan 0\nv 0 1 0\nf 1 2 3\n");
     assert_words(
         &refusal_in(folder.path(), &text),
@@ -181,7 +183,8 @@ fn what_is_no_number_in_a_mesh_is_named_with_its_line() {
 #[test]
 fn a_rod_edge_without_length_is_refused() {
     let folder = folder_with(&[("a.obj", "v 0 0 0\nv 1 0 0\nv 1 0 0\nv 2 0 0\nl 1 2 3 4\n")]);
-    let text = "[object.hair]\nkind = \"rod-mesh\"\nfile = \"a.obj\"\nradius = 0.01\nmaterial = \"stuff\"\n";
+    let text = "[object.hair]\nkind = \"rod-mesh\"\nfile = \"a.obj\"\nradius = 0.01\n\
+        material = \"stuff\"\n";
     assert_words(
         &refusal_in(folder.path(), text),
         &[
@@ -193,18 +196,22 @@ fn a_rod_edge_without_length_is_refused() {
         ],
     );
     assert_refused(
-        "[object.hair]\nkind = \"rod-spline\"\npoints = [[0, 0, 0], [0, 0, 0], [1, 0, 0]]\nvertices = 5\nradius = 0.01\nmaterial = \"stuff\"\n",
+        "[object.hair]\nkind = \"rod-spline\"\npoints = [[0, 0, 0], [0, 0, 0], [1, 0, 0]]\n\
+            vertices = 5\nradius = 0.01\nmaterial = \"stuff\"\n",
         &["`object.hair`", "points 0 and 1"],
     );
 }
 
-/// Flat triangles do no harm to what is rigid: they must not be taken for vertices that fall together far away.
+/// Degenerate triangles of a rigid object are harmless. They must not be mistaken for the loss of
+/// precision far from the origin.
 #[test]
-fn a_prop_with_a_flat_triangle_is_a_warning_not_too_far_away() {
-    // A tetrahedron, and a triangle from its edge to a vertex at the same place as one of its ends.
-    let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0 0 0\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\nf 1 5 2\n";
+fn a_prop_with_a_degenerate_triangle_is_a_warning() {
+    // A tetrahedron, and a triangle of an edge and a duplicate of its first vertex.
+    let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0 0 0\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n\
+        f 1 5 2\n";
     let folder = folder_with(&[("a.obj", obj)]);
-    let text = "[object.rock]\nkind = \"rigid\"\nmaterial = \"stuff\"\nshape = { kind = \"mesh\", file = \"a.obj\" }\n";
+    let text = "[object.rock]\nkind = \"rigid\"\nmaterial = \"stuff\"\n\
+        shape = { kind = \"mesh\", file = \"a.obj\" }\n";
     assert_found(
         &findings_in(folder.path(), text),
         Severity::Warning,

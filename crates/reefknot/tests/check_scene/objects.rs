@@ -1,14 +1,14 @@
-//! Objects that are too large, too far, too thick, or of sizes that do not go together.
+//! Objects that are too large, too far away or too thick, and inconsistent sizes.
 
 use std::path::Path;
 
-use reefknot::check::Severity;
-use reefknot::model::Model;
+use reefknot_sim::check::Severity;
+use reefknot_sim::model::Model;
 
 use super::common::*;
 
 #[test]
-fn what_is_right_is_left_alone() {
+fn valid_objects_have_no_findings() {
     assert_eq!(findings(SHEET), []);
     assert_eq!(findings(ROD), []);
     assert_eq!(
@@ -31,28 +31,29 @@ fn what_is_right_is_left_alone() {
 }
 
 #[test]
-fn what_is_too_far_away_to_be_computed_with_is_refused() {
+fn objects_too_far_away_for_double_precision_are_refused() {
     assert_refused(
         &format!("{SHEET}position = [1e12, 0, 0]\n"),
-        &["`object.sheet` is too far away", "16 digits"],
+        &["`object.sheet` is too far away", "rounding would merge"],
     );
     assert_refused(
-        "[collider.wall]\nkind = \"box\"\nsize = [1, 1, 1]\nposition = [1e308, 0, 0]\ncopies = { array = { count = [3, 1, 1], spacing = [1e308, 0, 0] } }\n",
+        "[collider.wall]\nkind = \"box\"\nsize = [1, 1, 1]\nposition = [1e308, 0, 0]\n\
+            copies = { array = { count = [3, 1, 1], spacing = [1e308, 0, 0] } }\n",
         &["`collider.wall` is too far away"],
     );
 }
 
 #[test]
-fn more_thickness_than_edge_is_a_warning() {
+fn a_contact_thickness_above_the_edge_length_is_a_warning() {
     let found = findings(&format!("{SHEET}contact = {{ thickness = 0.11 }}\n"));
     assert_found(
         &found,
         Severity::Warning,
         &[
             "`sheet`",
-            "0.11 m thick for contact",
+            "contact thickness of 0.11 m",
             "shortest edge",
-            "has 0.1 m",
+            "has a length of 0.1 m",
             "fewer vertices",
         ],
     );
@@ -60,25 +61,26 @@ fn more_thickness_than_edge_is_a_warning() {
     assert_found(
         &findings(&thick),
         Severity::Warning,
-        &["`sheet`", "0.001 m thick", "has 0.0005 m"],
+        &["`sheet`", "thickness of 0.001 m", "length of 0.0005 m"],
     );
-    // A rod's edges may be a few times shorter than it is thick, not many times.
+    // Edges of rods may be a few times shorter than the thickness.
     let rod = |vertices: &str| ROD.replace("vertices = 6", &format!("vertices = {vertices}"));
     assert_eq!(findings(&rod("101")), []);
     assert_found(
         &findings(&rod("1001")),
         Severity::Warning,
-        &["`rod`", "0.02 m thick"],
+        &["`rod`", "contact thickness of 0.02 m"],
     );
 }
 
 #[test]
-fn sizes_and_masses_out_of_this_world_are_doubted() {
-    let bunny = "[object.bunny]\nkind = \"solid-mesh\"\nfile = \"bunny_coarse.msh\"\nmaterial = \"stuff\"\nscale = 700\n";
+fn implausible_sizes_and_densities_are_warnings() {
+    let bunny = "[object.bunny]\nkind = \"solid-mesh\"\nfile = \"bunny_coarse.msh\"\n\
+        material = \"stuff\"\nscale = 700\n";
     assert_found(
         &findings(bunny),
         Severity::Warning,
-        &["`bunny`", "a size of", "m: is the unit right?"],
+        &["`bunny`", "a size of", "which is unusual: check the unit"],
     );
     let silk = |density: &str| {
         findings(&format!(
@@ -94,11 +96,12 @@ fn sizes_and_masses_out_of_this_world_are_doubted() {
             "`area_density`",
             "is 1 kg/m^2",
             "0.06",
-            "is the unit right?",
+            "check the unit",
         ],
     );
     assert_eq!(silk("80 g/m^2"), []);
-    let solid = "[object.block]\nkind = \"solid-box\"\nsize = [1, 1, 1]\ncells = [1, 1, 1]\nmaterial = \"heavy\"\n";
+    let solid = "[object.block]\nkind = \"solid-box\"\nsize = [1, 1, 1]\ncells = [1, 1, 1]\n\
+        material = \"heavy\"\n";
     let heavy = |lines: &str| findings(&format!("[material.heavy]\n{lines}\n{solid}"));
     assert_found(
         &heavy("preset = \"rubber\"\ndensity = 930000"),
@@ -114,17 +117,18 @@ fn sizes_and_masses_out_of_this_world_are_doubted() {
 }
 
 #[test]
-fn grooms_need_a_surface_and_go_with_it() {
+fn grooms_need_a_surface_and_a_count_and_cannot_move_by_themselves() {
     let fur = |on: &str, more: &str| {
         format!(
-            "{SHEET}{ROD}[object.fur]\nkind = \"groom\"\non = \"{on}\"\nlength = 0.05\nvertices = 8\nradius = 1e-4\nmaterial = \"stuff\"\n{more}\n"
+            "{SHEET}{ROD}[object.fur]\nkind = \"groom\"\non = \"{on}\"\nlength = 0.05\n\
+                vertices = 8\nradius = 1e-4\nmaterial = \"stuff\"\n{more}\n"
         )
     };
     for on in ["rod", "fur"] {
         assert_refused(
             &fur(on, "count = 5"),
             &[
-                &format!("nothing can grow on `{on}`"),
+                &format!("`{on}` has no surface"),
                 "no surface",
                 "name cloth, a solid",
             ],
@@ -136,7 +140,7 @@ fn grooms_need_a_surface_and_go_with_it() {
     );
     assert_refused(
         &fur("sheet", ""),
-        &["`object.fur`", "how many rods", "`density` or `count`"],
+        &["`object.fur`", "no number of hairs", "`density` or `count`"],
     );
     assert_refused(
         &fur("sheet", "count = 5\ndensity = 5"),
@@ -146,7 +150,7 @@ fn grooms_need_a_surface_and_go_with_it() {
         &fur("sheet", "count = 500\nspacing = 0.1"),
         &["of 500 roots fit", "smaller `spacing`"],
     );
-    // What would have no effect is not passed over in silence.
+    // Keys without effect are refused.
     for key in [
         "motion = { velocity = [1, 0, 0] }",
         "position = [1, 0, 0]",
@@ -161,14 +165,15 @@ fn grooms_need_a_surface_and_go_with_it() {
 }
 
 #[test]
-fn the_advice_on_a_groom_fits_what_is_wrong_with_it() {
+fn the_advice_on_a_groom_fits_the_problem() {
     let fur = |more: &str| {
         format!(
-            "{SHEET}[object.fur]\nkind = \"groom\"\non = \"sheet\"\nlength = 0.05\nvertices = 8\nradius = 1e-4\nmaterial = \"stuff\"\n{more}\n"
+            "{SHEET}[object.fur]\nkind = \"groom\"\non = \"sheet\"\nlength = 0.05\nvertices = 8\n\
+                radius = 1e-4\nmaterial = \"stuff\"\n{more}\n"
         )
     };
     let refusal = refusal_in(Path::new(""), &fur("density = 0.1"));
-    assert_words(&refusal, &["not a single root", "larger `density`"]);
+    assert_words(&refusal, &["no roots", "larger `density`"]);
     assert!(!refusal.contains("fewer roots"), "{refusal}");
     let refusal = refusal_in(
         Path::new(""),
@@ -179,15 +184,18 @@ fn the_advice_on_a_groom_fits_what_is_wrong_with_it() {
 }
 
 #[test]
-fn an_object_and_a_collider_of_one_name_are_refused() {
+fn an_object_and_a_collider_of_the_same_name_are_refused() {
     assert_refused(
         &format!("{SHEET}[collider.sheet]\nkind = \"plane\"\n"),
-        &["`sheet` is an object and a collider", "rename one"],
+        &[
+            "`sheet` is the name of an object and a collider",
+            "rename one",
+        ],
     );
 }
 
 #[test]
-fn copies_that_do_not_fit_are_refused() {
+fn scattered_copies_that_do_not_fit_are_refused() {
     assert_refused(
         &format!(
             "{SHEET}copies = {{ scatter = {{ count = 100, min = [0, 0, 0], max = [1, 1, 0] }} }}\n"
@@ -207,7 +215,7 @@ fn copies_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn too_many_vertices_are_refused_before_they_are_made() {
+fn too_many_vertices_are_refused_before_they_are_allocated() {
     for (kind, key) in [
         (
             "cloth-grid\"\nsize = [1, 1]\nvertices = [8192, 8192]",
@@ -237,7 +245,8 @@ fn too_many_vertices_are_refused_before_they_are_made() {
             "edge",
         ),
         (
-            "rod\"\nradius = 0.1\nlength = 1\nvertices = 900000\ncopies = { array = { count = [99, 1, 1], spacing = [1, 0, 0] } }",
+            "rod\"\nradius = 0.1\nlength = 1\nvertices = 900000\n\
+                copies = { array = { count = [99, 1, 1], spacing = [1, 0, 0] } }",
             "copies",
         ),
         (
@@ -253,27 +262,31 @@ fn too_many_vertices_are_refused_before_they_are_made() {
             &refusal,
             &[
                 "`object.it` makes the scene too large",
-                "vertices in all",
+                "vertices in total",
                 key,
             ],
         );
     }
     assert_refused(
-        "[collider.it]\nkind = \"stairs\"\nsteps = 9999\ntread = 1\nrise = 1\nwidth = 1\nedge = 0.01\n",
+        "[collider.it]\nkind = \"stairs\"\nsteps = 9999\ntread = 1\nrise = 1\nwidth = 1\n\
+            edge = 0.01\n",
         &["`collider.it` makes the scene too large"],
     );
     assert_refused(
         &format!(
-            "{SHEET}[object.fur]\nkind = \"groom\"\non = \"sheet\"\ncount = 1000000\nlength = 0.05\nvertices = 1000\nradius = 1e-4\nmaterial = \"stuff\"\n"
+            "{SHEET}[object.fur]\nkind = \"groom\"\non = \"sheet\"\ncount = 1000000\n\
+                length = 0.05\nvertices = 1000\nradius = 1e-4\nmaterial = \"stuff\"\n"
         ),
         &["`object.fur` makes the scene too large"],
     );
 }
 
-/// 400 by 3 by 3 cubes, not 400³.
+/// The lattice has 400 × 3 × 3 cells, not 400³.
 #[test]
-fn a_thin_surface_in_many_cells_is_not_taken_for_a_cube_of_them() {
-    let text = "[object.it]\nkind = \"embedded\"\nsurface = { kind = \"box\", size = [1, 0.005, 0.005] }\ncells = 400\nmaterial = \"stuff\"\n";
+fn the_cells_of_a_thin_embedded_surface_are_counted_along_each_axis() {
+    let text = "[object.it]\nkind = \"embedded\"\n\
+        surface = { kind = \"box\", size = [1, 0.005, 0.005] }\ncells = 400\n\
+        material = \"stuff\"\n";
     let model =
         Model::build(&read_in(Path::new(""), text)).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(model.objects[0].mesh.points.len(), 8);
@@ -284,16 +297,16 @@ fn a_thin_surface_in_many_cells_is_not_taken_for_a_cube_of_them() {
 }
 
 #[test]
-fn sizes_that_do_not_go_together_are_refused() {
+fn inconsistent_sizes_are_refused() {
     let object = |lines: &str| format!("[object.it]\nmaterial = \"stuff\"\nkind = \"{lines}\n");
     for (lines, words) in [
         (
             "solid-ring\"\nradius = 0.1\ntube_radius = 0.1\nedge = 0.01",
-            ["`object.it` cannot be built", "must be less than"],
+            ["`object.it` cannot be meshed", "must be less than"],
         ),
         (
             "solid-tube\"\nradius = 0.1\ninner_radius = 0.2\nlength = 1\nedge = 0.01",
-            ["`object.it` cannot be built", "must be less than"],
+            ["`object.it` cannot be meshed", "must be less than"],
         ),
         (
             "reef-knot\"\nlength = 0.1\nvertices = 100\nradius = 0.01",
@@ -305,17 +318,18 @@ fn sizes_that_do_not_go_together_are_refused() {
         ),
         (
             "rod-spline\"\npoints = [[0, 0, 0]]\nvertices = 10\nradius = 0.01",
-            ["`object.it` cannot be built", "points"],
+            ["`object.it` cannot be meshed", "points"],
         ),
         (
             "rigid\"\nshape = { kind = \"plane\" }",
             [
-                "the surface of `object.it` encloses nothing",
+                "the surface of `object.it` encloses no volume",
                 "closed surface",
             ],
         ),
         (
-            "rigid\"\nshape = { kind = \"nail\", radius = 0.1, length = 1, head_radius = 0.05, head_thickness = 0.1 }",
+            "rigid\"\nshape = { kind = \"nail\", radius = 0.1, length = 1, head_radius = 0.05, \
+                head_thickness = 0.1 }",
             ["head_radius is 0.05", "more than radius"],
         ),
     ] {
@@ -332,7 +346,7 @@ fn sizes_that_do_not_go_together_are_refused() {
         assert_refused(
             &format!("[collider.it]\nkind = \"{lines}\n"),
             &[
-                "`collider.it` cannot be built",
+                "`collider.it` cannot be meshed",
                 "times the smallest length",
                 word,
             ],

@@ -1,18 +1,21 @@
-//! Every scene with contact: those of `scenes/validation` against mechanics, the shipped ones at their quick size against intersections, errors and
-//! the number of threads. Expected values are closed forms or solutions of the equations; tolerances are what users may rely on.
+//! Scenes with contact. Those of `scenes/validation` are compared with mechanics: expected values
+//! are closed forms or solutions of the equations, tolerances are guarantees for users. Shipped
+//! scenes at their quick size are tested for intersections, errors, and the same bits on two
+//! threads.
 
 #[cfg(test)]
 mod rods;
 
 #[cfg(test)]
 mod tests {
-    use reefknot::check;
-    use reefknot::integrate::{self, Scratch, Step, StepOptions};
-    use reefknot::model::Model;
-    use reefknot::probe::ProbeSeries;
-    use reefknot::scene::{Scene, SceneRequest, shipped};
-    use reefknot::state::State;
     use reefknot_contact::solve::table::SOLVERS;
+    use reefknot_sim::check;
+    use reefknot_sim::integrate::{Scratch, StepOptions};
+    use reefknot_sim::model::Model;
+    use reefknot_sim::probe::ProbeSeries;
+    use reefknot_sim::scene::{Scene, SceneRequest, shipped};
+    use reefknot_sim::state::State;
+    use reefknot_sim::step::{Step, step_with};
     use serde_json::Value;
 
     pub(crate) fn build(name: &str, sets: &[&str]) -> Model {
@@ -30,7 +33,7 @@ mod tests {
         Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"))
     }
 
-    /// What a run came to.
+    /// Result of a run, with its largest number of contacts and largest errors.
     pub(crate) struct Outcome {
         pub(crate) probes: Value,
         pub(crate) state: State,
@@ -38,7 +41,7 @@ mod tests {
         pub(crate) errors: [f64; 2],
     }
 
-    /// Runs a scene and lets the independent test look at every step.
+    /// Runs a scene, with an independent test for intersections in every step.
     pub(crate) fn run(name: &str, sets: &[&str]) -> Outcome {
         let model = build(name, sets);
         assert_eq!(check::intersections(&model), Vec::<String>::new(), "{name}");
@@ -58,16 +61,20 @@ mod tests {
             errors: [0.0; 2],
         };
         while outcome.state.step < model.clock.steps() {
-            let step =
-                integrate::step_with(&model, &outcome.state, StepOptions::TEST, &mut scratch)
-                    .0
-                    .unwrap_or_else(|error| panic!("{name} {sets:?}: {error}"));
+            let step = step_with(&model, &outcome.state, StepOptions::TEST, &mut scratch)
+                .0
+                .unwrap_or_else(|error| panic!("{name} {sets:?}: {error}"));
             let report = &step.report;
-            assert_eq!(report.intersections, Some(0), "{name}: {:?}", step.offence);
+            assert_eq!(
+                report.intersections,
+                Some(0),
+                "{name}: {:?}",
+                step.violation
+            );
             outcome.contacts = outcome.contacts.max(report.contacts);
             let errors = [report.contact_error_m, report.momentum_error_m];
-            for (most, error) in outcome.errors.iter_mut().zip(errors) {
-                *most = most.max(error.unwrap_or(0.0));
+            for (largest, error) in outcome.errors.iter_mut().zip(errors) {
+                *largest = largest.max(error.unwrap_or(0.0));
             }
             series.add(&row(&step.to, Some(&step)));
             outcome.state = step.to;
@@ -90,7 +97,7 @@ mod tests {
 
     #[test]
     fn validation_incline_slides_by_coulombs_law_and_sticks_above_its_limit() {
-        // g (sin α − μ cos α) t²/2; half a percent more is a·t·h/2 and what the scene may lose.
+        // g (sin α − μ cos α) t²/2; the tolerance covers a·t·h/2 and the tolerance of the scene.
         let sets = ["time.duration=\"1 s\""];
         let slides = run("validation/incline", &sets);
         assert_close(&slides, "distance", 1.6029, 5e-3);
@@ -107,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_slide_to_stop_goes_as_far_in_any_direction() {
+    fn validation_slide_to_stop_has_the_same_distance_in_any_direction() {
         for direction in [0, 33] {
             let direction = format!("parameters.direction_deg={direction}");
             let stopped = run("validation/slide-to-stop", &[&direction]);
@@ -143,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_two_cards_stand_from_half_the_tangent_on() {
+    fn validation_two_cards_stand_above_half_the_tangent_of_their_angle() {
         for angle in [15.0_f64, 30.0] {
             let limit = 0.5 * angle.to_radians().tan();
             let stands = |part: f64| {
@@ -156,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_block_topples_over_its_edge() {
+    fn validation_block_topples_at_the_angle_of_its_diagonal() {
         assert_close(
             &run("validation/block-topple", &[]),
             "topple_angle_deg",
@@ -166,17 +173,17 @@ mod tests {
     }
 
     #[test]
-    fn validation_ladder_slides_where_both_frictions_are_at_their_limit() {
+    fn validation_ladder_slides_at_the_critical_angle() {
         assert_close(&run("validation/ladder", &[]), "min_angle_deg", 48.99, 2e-2);
     }
 
     #[test]
-    fn validation_hertz_holds_for_a_ball_that_is_no_half_space() {
+    fn validation_hertz_force_of_a_soft_ball() {
         assert_close(&run("validation/hertz", &[]), "force", 11.24, 5e-2);
     }
 
     #[test]
-    fn validation_ball_bounces_to_the_square_of_restitution() {
+    fn validation_ball_bounces_to_the_squared_restitution_times_its_height() {
         assert_close(&run("validation/bounce", &[]), "h1", 0.49, 2e-2);
         let low = [
             "parameters.e=0.3",
@@ -187,13 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn validation_bodies_that_collide_keep_their_momentum() {
+    fn validation_colliding_bodies_conserve_momentum() {
         let drift = probe(&run("validation/collide", &[]), "linear_drift");
         assert!(drift < 1e-10, "{drift}");
     }
 
     #[test]
-    fn validation_bodies_of_all_kinds_press_with_their_weight() {
+    fn validation_contact_forces_of_all_kinds_of_bodies_equal_their_weight() {
         let resting = run("validation/resting-weight", &["time.duration=\"1 s\""]);
         for name in [
             "force_over_weight",
@@ -209,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_grip_does_not_let_go() {
+    fn validation_grip_does_not_slip() {
         let sets = ["time.duration=\"2 s\"", "parameters.h=\"10 ms\""];
         let slip = probe(&run("validation/grip", &sets), "slip");
         assert!(slip < 1e-5, "{slip} m in a second");
@@ -229,7 +236,7 @@ mod tests {
     ];
 
     #[test]
-    fn shipped_scenes_neither_intersect_nor_break_the_law() {
+    fn shipped_scenes_neither_intersect_nor_violate_the_contact_law() {
         for (name, sets) in SCENES {
             let outcome = run(name, sets);
             assert!(outcome.contacts > 0, "{name} has contacts");
@@ -241,9 +248,8 @@ mod tests {
         }
     }
 
-    /// It was held at all four corners, and hung above the ground.
-    /// Scenes that every solver drives, up to when most of their contacts are there.
-    const DRIVEN: [(&str, &str); 6] = [
+    /// Scenes for all solvers, with durations until most contacts exist.
+    const SOLVER_SCENES: [(&str, &str); 6] = [
         ("drape", "0.45 s"),
         ("grip", "0.3 s"),
         ("cards", "0.1 s"),
@@ -253,26 +259,26 @@ mod tests {
     ];
 
     #[test]
-    fn every_solver_drives_scenes_that_neither_intersect_nor_break_the_law() {
-        // The default one is in all other tests.
+    fn scenes_with_every_solver_neither_intersect_nor_violate_the_contact_law() {
+        // All other tests use the default solver.
         for entry in SOLVERS.iter().filter(|entry| entry.name != "admm") {
-            for (name, duration) in DRIVEN {
+            for (name, duration) in SOLVER_SCENES {
                 let solver = format!("method.solver=\"{}\"", entry.name);
                 let duration = format!("time.duration=\"{duration}\"");
                 let outcome = run(name, &[&solver, &duration]);
                 assert!(outcome.contacts > 0, "{name} has contacts");
                 let [contact, momentum] = outcome.errors;
-                // Ten times the tolerance: Gauss-Seidel may not converge in a step, and its answer
-                // counts all the same.
-                let most = 1e-5;
+                // Ten times the tolerance: steps of Gauss-Seidel are accepted without convergence.
+                let limit = 1e-5;
                 let found = format!("{} {name}: {contact} m, {momentum} m", entry.name);
-                assert!(contact < most && momentum < most, "{found}");
+                assert!(contact < limit && momentum < limit, "{found}");
             }
         }
     }
 
+    /// Regression: the cloth was held at all four corners, and hung above the ground.
     #[test]
-    fn a_cloth_that_is_dragged_lies_on_the_ground() {
+    fn a_dragged_cloth_lies_on_the_ground() {
         let dragged = run("drag", &["time.duration=\"1.2 s\""]);
         let positions = &dragged.state.positions;
         let lying = positions.iter().filter(|point| point.z < 4e-3).count();
@@ -280,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn shipped_scenes_start_at_their_full_size() {
+    fn shipped_scenes_start_without_intersections_at_their_full_size() {
         for (name, _) in SCENES {
             let found = check::intersections(&build_size(name, &[], false));
             assert!(found.is_empty(), "{name}: {found:?}");
@@ -288,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_change_no_bit_of_thousands_of_contacts() {
+    fn scenes_with_a_thousand_contacts_have_the_same_bits_on_two_threads() {
         let scenes: [(&str, &[&str]); 3] = [
             ("drape", &["parameters.n=36", "time.duration=\"0.32 s\""]),
             (
@@ -321,13 +327,13 @@ mod tests {
     }
 
     #[test]
-    fn a_house_of_cards_falls_on_ice() {
+    fn a_house_of_cards_falls_with_little_friction() {
         let fallen = run("cards", &["parameters.mu=0.2"]);
         assert_eq!(probe(&fallen, "stands"), 0.0);
     }
 
     #[test]
-    fn a_scene_that_starts_inside_itself_is_named() {
+    fn intersections_at_the_start_are_reported_with_both_objects() {
         let model = build("drape", &["object.cloth.position=[0, 0, 0.5]"]);
         let found = check::intersections(&model);
         assert!(
@@ -342,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn colliders_that_leave_no_room_are_named_with_the_time() {
+    fn a_step_without_room_between_colliders_fails_with_the_object() {
         let model = build(
             "pinch",
             &["parameters.room=-1", "parameters.n=10", "method.halvings=1"],
@@ -350,11 +356,11 @@ mod tests {
         let mut scratch = Scratch::new(&model);
         let mut state = model.start.clone();
         let error = loop {
-            match integrate::step_with(&model, &state, StepOptions::TEST, &mut scratch).0 {
+            match step_with(&model, &state, StepOptions::TEST, &mut scratch).0 {
                 Ok(step) => state = step.to,
                 Err(error) => break error.to_string(),
             }
-            assert!(state.step < model.clock.steps(), "it never failed");
+            assert!(state.step < model.clock.steps(), "no step failed");
         };
         assert!(
             error.contains("`cloth`") && error.contains("no room"),

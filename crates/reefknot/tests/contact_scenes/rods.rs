@@ -1,9 +1,10 @@
-//! Rods that touch: rows of the validation table, and the shipped scenes of ropes and hair.
+//! Contact of rods: validation scenes, and the shipped scenes of ropes and hair.
 
-use reefknot::check;
-use reefknot::integrate::{self, Scratch, StepOptions};
-use reefknot::model::Model;
-use reefknot::scene::{Scene, SceneRequest};
+use reefknot_sim::check;
+use reefknot_sim::integrate::{Scratch, StepOptions};
+use reefknot_sim::model::Model;
+use reefknot_sim::scene::{Scene, SceneRequest};
+use reefknot_sim::step::step_with;
 
 use crate::tests::{Outcome, assert_close, build_size, probe, run};
 
@@ -14,7 +15,7 @@ fn run_with(name: &str, [one, other]: [(&str, f64); 2]) -> Outcome {
 }
 
 #[test]
-fn validation_capstan_holds_e_to_the_friction_times_the_angle() {
+fn validation_capstan_ratio_is_the_exponential_of_friction_times_angle() {
     for (mu, turns, expected) in [(0.3, 0.25, 1.602), (0.5, 0.5, 4.810)] {
         let drawn = run_with("validation/capstan", [("mu", mu), ("turns", turns)]);
         assert_close(&drawn, "tension_ratio", expected, 2e-2);
@@ -29,8 +30,8 @@ fn validation_stick_slip_slips_where_the_elastica_leaves_the_cone() {
     }
 }
 
-/// The shipped scenes of rods, and how large their contact errors may be (m): hair under a band is the hardest, where 400 iterations are not quite enough in the
-/// step in which it snaps on.
+/// Shipped scenes of rods, with the limit of their contact errors (m). Hair under a band is the
+/// hardest: 400 iterations do not suffice in the step in which the band snaps on.
 const SCENES: [(&str, &[&str], f64); 6] = [
     ("reefknot", &["parameters.duration=\"0.4 s\""], 1e-5),
     ("belt", &["time.duration=\"0.2 s\""], 1e-5),
@@ -39,7 +40,8 @@ const SCENES: [(&str, &[&str], f64); 6] = [
         &["parameters.rods=150", "time.duration=\"0.5 s\""],
         1e-5,
     ),
-    // A ball that comes fast: hair it hits leaves where it was expected, and was not looked at until the gate had to stop it.
+    // A fast ball. Regression: detection missed hair that it pushed out of its predicted volume,
+    // until the gate stopped it.
     (
         "sticky-patch",
         &[
@@ -54,16 +56,16 @@ const SCENES: [(&str, &[&str], f64); 6] = [
 ];
 
 #[test]
-fn scenes_of_rods_neither_intersect_nor_break_the_law() {
-    for (name, sets, most) in SCENES {
+fn scenes_of_rods_neither_intersect_nor_violate_the_contact_law() {
+    for (name, sets, limit) in SCENES {
         let outcome = run(name, sets);
         assert!(outcome.contacts > 0, "{name} has contacts");
-        assert!(outcome.errors[0] < most, "{name}: {:?}", outcome.errors);
+        assert!(outcome.errors[0] < limit, "{name}: {:?}", outcome.errors);
     }
 }
 
 #[test]
-fn scenes_of_rods_start_at_their_full_size() {
+fn scenes_of_rods_start_without_intersections_at_their_full_size() {
     for (name, ..) in SCENES {
         let found = check::intersections(&build_size(name, &[], false));
         assert!(found.is_empty(), "{name}: {found:?}");
@@ -71,15 +73,15 @@ fn scenes_of_rods_start_at_their_full_size() {
 }
 
 #[test]
-fn a_belt_locks_with_much_friction_and_runs_with_little() {
+fn a_belt_locks_with_high_friction_and_slips_with_low_friction() {
     let locked = probe(&run("belt", &[]), "drop");
     assert!(locked < 0.01, "it tightens by {locked} m");
-    let running = probe(&run("belt", &["parameters.mu=0.2"]), "drop");
-    assert!(running > 0.05, "it runs by {running} m in half a second");
+    let slipping = probe(&run("belt", &["parameters.mu=0.2"]), "drop");
+    assert!(slipping > 0.05, "it slips by {slipping} m in half a second");
 }
 
 #[test]
-fn a_reef_knot_carries_what_hangs_from_it_and_lets_go_on_ice() {
+fn a_reef_knot_holds_its_load_and_slips_with_little_friction() {
     let sets = ["parameters.duration=\"1 s\""];
     let held = probe(&run("reefknot", &sets), "tail_slip");
     let icy = [sets[0], "parameters.mu=0.05"];
@@ -88,16 +90,17 @@ fn a_reef_knot_carries_what_hangs_from_it_and_lets_go_on_ice() {
 }
 
 #[test]
-fn fur_that_is_hit_is_neither_pressed_together_nor_torn_by_its_roots() {
+fn fur_hit_head_on_does_not_stretch_at_its_roots() {
     let outcome = run("furry-bunny", &[]);
-    // It touches the slope head-on. With roots that were as stiff across as along, first edges were pulled to seven times their length.
+    // Regression: with roots as stiff across as along, first edges stretched to seven times their
+    // length.
     let stretch = probe(&outcome, "fur_stretch");
     assert!((1.001..1.1).contains(&stretch), "{stretch}");
     assert!(outcome.errors[0] < 1e-5, "{:?}", outcome.errors);
 }
 
 #[test]
-fn a_band_that_is_let_go_stays_where_it_is_by_friction() {
+fn friction_keeps_a_released_band_in_place() {
     let lowered = run("hair-band", &[]);
     let slipped = run(
         "hair-band",
@@ -109,7 +112,8 @@ fn a_band_that_is_let_go_stays_where_it_is_by_friction() {
         ],
     );
     let [held, slid] = [&lowered, &slipped].map(|outcome| probe(outcome, "band"));
-    // It was let go at 15 mm, above the middle of the ball; without friction its own tension takes it up and off.
+    // It is released at 15 mm, above the centre of the ball. Without friction its tension pulls it
+    // up and off.
     assert!((held - 0.015).abs() < 1e-3, "{held} m");
     assert!((slid - 0.015).abs() > 3e-3, "{slid} m");
 }
@@ -118,24 +122,25 @@ fn a_band_that_is_let_go_stays_where_it_is_by_friction() {
 fn wet_hair_clumps_and_sticks_to_a_ball_and_dry_hair_does_neither() {
     let wet = run("sticky-patch", &[]);
     let dry = run("sticky-patch", &["parameters.cohesion=0"]);
-    let of = |name: &str| [probe(&wet, name), probe(&dry, name)];
-    // Five seeds gave 145 to 211 contacts, five to seven for each of 30 hairs; dry hair crosses 0 to 6 times.
-    let [clumped, crossings] = of("clumped");
+    let wet_and_dry = |name: &str| [probe(&wet, name), probe(&dry, name)];
+    // Over five seeds, wet hair has 145 to 211 contacts, five to seven per hair; dry hair 0 to 6.
+    let [clumped, crossings] = wet_and_dry("clumped");
     assert!(clumped > 100.0 && crossings < 20.0, "{clumped} {crossings}");
-    // 20 to 27 contacts hold. They pull with 0.5 to 0.6 mN, at hairs that weigh 0.6 mN.
-    let [held, left] = of("on_ball");
+    // 20 to 27 contacts hold, with a force of 0.5 to 0.6 mN on hairs of 0.6 mN.
+    let [held, left] = wet_and_dry("on_ball");
     assert!(held > 10.0 && left == 0.0, "{held} {left}");
-    let [pull, _] = of("pull");
+    let [pull, _] = wet_and_dry("pull");
     assert!((3e-4..1.2e-3).contains(&pull), "{pull} N");
-    // The ball goes back by 12 cm and tips come along by 5 to 8 cm; without cohesion they hang where they hung, but for 4 mm of swing.
-    let [drawn, swing] = of("drawn");
+    // The ball retracts by 12 cm and pulls tips by 5 to 8 cm. Without cohesion they swing by 4 mm.
+    let [drawn, swing] = wet_and_dry("drawn");
     assert!(drawn > 0.03 && swing.abs() < 0.01, "{drawn} {swing} m");
     assert!(wet.errors[0] < 1e-5, "{:?}", wet.errors);
 }
 
-/// Vertices that are held cannot give way, and what is beside them would have to do it by a long lever: hair of 20 uN was pulled with 45 N.
+/// Regression: held vertices cannot separate, and the contacts next to them act on a long lever:
+/// hair of 20 uN had forces of 45 N.
 #[test]
-fn hair_that_is_held_too_close_is_not_torn() {
+fn hair_with_roots_closer_than_its_thickness_does_not_stretch() {
     let text = "
 time = { duration = \"0.14 s\", frame_rate = 144, h = \"7 ms\" }
 [material.hair]
@@ -163,12 +168,12 @@ position = [0, 0, \"50 cm\"]
     let mut scratch = Scratch::new(&model);
     let (mut state, mut contacts) = (model.start.clone(), 0);
     while state.step < model.clock.steps() {
-        let step = integrate::step_with(&model, &state, StepOptions::TEST, &mut scratch)
+        let step = step_with(&model, &state, StepOptions::TEST, &mut scratch)
             .0
             .unwrap();
         let report = &step.report;
         assert_eq!(report.intersections, Some(0));
-        // It hangs, and stretches by a millionth; the rest is what brings it apart at the start.
+        // The weight stretches it by 1e-6; the rest is the recovery of gaps at the start.
         assert!(report.max_stretch < 1.05, "{}", report.max_stretch);
         contacts = contacts.max(report.contacts);
         state = step.to;
@@ -177,7 +182,7 @@ position = [0, 0, \"50 cm\"]
 }
 
 #[test]
-fn threads_change_no_bit_of_hair() {
+fn hair_has_the_same_bits_on_two_threads() {
     let sets = ["parameters.rods=250", "time.duration=\"0.6 s\""];
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -197,42 +202,44 @@ fn model_of(text: &str) -> Result<Model, String> {
     Model::build(&scene).map_err(|problems| problems.to_string())
 }
 
-/// Two rods that lie across each other, and a third far away.
-fn crossed(pairs: &str) -> String {
+/// Two rods, one above the other, with contact pairs.
+fn two_rods(pairs: &str) -> String {
     format!(
         "time.duration = 1\n[material.a]\nyoung = 1e6\ndensity = 1000\n\
-         [object.one]\nkind = \"rod\"\nlength = 0.1\nvertices = 5\nradius = 0.001\nmaterial = \"a\"\ncontact = {{ group = \"some\" }}\n\
-         [object.two]\nkind = \"rod\"\nlength = 0.1\nvertices = 5\nradius = 0.001\nmaterial = \"a\"\nposition = [0, 0, 0.0021]\ncontact = {{ group = \"some\" }}\n\
+         [object.one]\nkind = \"rod\"\nlength = 0.1\nvertices = 5\nradius = 0.001\n\
+         material = \"a\"\ncontact = {{ group = \"some\" }}\n\
+         [object.two]\nkind = \"rod\"\nlength = 0.1\nvertices = 5\nradius = 0.001\n\
+         material = \"a\"\nposition = [0, 0, 0.0021]\ncontact = {{ group = \"some\" }}\n\
          [contact]\npairs = [{pairs}]\n"
     )
 }
 
 #[test]
-fn groups_of_contact_stand_for_all_pairs_of_their_members() {
+fn contact_groups_apply_to_all_pairs_of_their_members() {
     let frictions = |pairs: &str| {
-        let model = model_of(&crossed(pairs)).unwrap();
-        let touch = model.touch.as_ref().unwrap();
-        let of = |one, other| touch.pairing(&model, one, other).friction;
-        [of(0, 0), of(0, 1), of(1, 1)]
+        let model = model_of(&two_rods(pairs)).unwrap();
+        let collision = model.collision.as_ref().unwrap();
+        let friction = |one, other| collision.pairing(&model, one, other).friction;
+        [friction(0, 0), friction(0, 1), friction(1, 1)]
     };
     let group = "{ between = [\"some\", \"some\"], friction = 0.7 }";
     assert_eq!(frictions(group), [0.7; 3]);
-    // What names an object goes before what names its group.
+    // A pair with an object name has priority over its group.
     let both = format!("{group}, {{ between = [\"one\", \"some\"], friction = 0.9 }}");
     assert_eq!(frictions(&both), [0.9, 0.9, 0.7]);
     let twice = format!("{group}, {group}");
-    assert!(model_of(&crossed(&twice)).unwrap_err().contains("twice"));
+    assert!(model_of(&two_rods(&twice)).unwrap_err().contains("twice"));
     let unknown = "{ between = [\"sum\", \"one\"] }";
-    let refused = model_of(&crossed(unknown)).unwrap_err();
+    let refused = model_of(&two_rods(unknown)).unwrap_err();
     assert!(refused.contains("contact group `sum`"), "{refused}");
 }
 
 #[test]
-fn what_is_told_not_to_touch_falls_through() {
-    // The upper rod falls; where the lower one is told to rest and they touch, it stays there.
+fn pairs_without_contact_pass_through_each_other() {
+    // The upper rod falls. With contact, the pinned lower rod holds it.
     let drop = |touch: bool| {
         let pairs = format!("{{ between = [\"one\", \"two\"], touch = {touch} }}");
-        let text = crossed(&pairs).replace(
+        let text = two_rods(&pairs).replace(
             "[object.two]",
             "[pin.one]\nobject = \"one\"\nat = { group = \"ends\" }\n[object.two]",
         );
@@ -240,7 +247,7 @@ fn what_is_told_not_to_touch_falls_through() {
         let mut scratch = Scratch::new(&model);
         let mut state = model.start.clone();
         while state.step < model.clock.steps() {
-            let step = integrate::step_with(&model, &state, StepOptions::TEST, &mut scratch)
+            let step = step_with(&model, &state, StepOptions::TEST, &mut scratch)
                 .0
                 .unwrap();
             assert_eq!(step.report.intersections, Some(0));

@@ -1,16 +1,17 @@
-//! Something of each kind, and steps that are checked.
+//! Small scenes with every kind of object, and steps that assert their balances.
 
 use std::path::Path;
 
 use glam::DVec3;
-use reefknot::certify::energies;
-use reefknot::integrate::{self, Scratch, Step};
-use reefknot::model::Model;
-use reefknot::state::State;
+use reefknot_sim::certify::energies;
+use reefknot_sim::integrate::Scratch;
+use reefknot_sim::model::Model;
+use reefknot_sim::state::State;
+use reefknot_sim::step::{Step, step};
 
 use crate::read::read_in;
 
-/// Rubber: sound goes at 32 m/s.
+/// Rubber, with a speed of sound of 32 m/s.
 const RUBBER: &str = "
 [material.stuff]
 density = 1000
@@ -19,16 +20,17 @@ poisson = 0.3
 thickness = \"2 mm\"
 ";
 
-/// Implicit Euler, linearised once.
+/// Implicit Euler with one linearisation.
 pub(crate) const LINEAR: &str = "method = { integrator = \"linear-euler\" }\n";
 
-/// Implicit Euler, solved for.
-pub(crate) const NEWTON: &str = "method = { integrator = { kind = \"newton\", iterations = 60 }, tolerance = \"1e-12 m\", converge = true }\n";
+/// Implicit Euler with Newton's method, converged.
+pub(crate) const NEWTON: &str = "method = { integrator = { kind = \"newton\", iterations = 60 }, \
+    tolerance = \"1e-12 m\", converge = true }\n";
 
 /// Symplectic Euler.
 pub(crate) const SYMPLECTIC: &str = "method = { integrator = \"symplectic-euler\" }\n";
 
-/// A name, and the tables of a scene that has something of one kind, each thrown and turning where it is free.
+/// Name of a kind, and the tables of a scene with it. Free objects start with velocity and spin.
 pub(crate) const KINDS: [(&str, &str); 8] = [
     ("rod", ROD),
     ("ring", RING),
@@ -183,7 +185,7 @@ impl Simulation {
     }
 
     pub(crate) fn step(&mut self) -> Step {
-        let step = integrate::step(&self.model, &self.state, &mut self.scratch).unwrap();
+        let step = step(&self.model, &self.state, &mut self.scratch).unwrap();
         self.state = step.to.clone();
         step
     }
@@ -192,8 +194,9 @@ impl Simulation {
         (0..count).for_each(|_| drop(self.step()));
     }
 
-    /// Takes a step that must account for energy to 1e-9 of what is at stake, and for momentum.
-    pub(crate) fn balanced_step(&mut self, what: &str) {
+    /// Takes a step, and asserts its energy balance to 1e-9 and its momentum balance to 1e-8;
+    /// `case` is for error messages.
+    pub(crate) fn balanced_step(&mut self, case: &str) {
         let before = energies(&self.model, &self.state);
         let momentum = self.momentum();
         let step = self.step();
@@ -201,9 +204,9 @@ impl Simulation {
         let flow = after.work - after.viscous - after.contact - after.numerical;
         let error = after.total() - before.total() - flow;
         let fall = (after.gravity - before.gravity).abs();
-        let stake = after.kinetic + after.elastic + after.work.abs() + fall;
-        assert!(error.abs() < 1e-9 * stake, "{what}: {error} J of {stake} J");
-        // Gravity and what holds are all that pulls from outside.
+        let scale = after.kinetic + after.elastic + after.work.abs() + fall;
+        assert!(error.abs() < 1e-9 * scale, "{case}: {error} J of {scale} J");
+        // External forces are gravity and the pin forces.
         let held: DVec3 = step
             .pin_forces
             .iter()
@@ -212,17 +215,17 @@ impl Simulation {
             .sum();
         let impulse = self.model.clock.h() * (self.weight() + held);
         let error = (self.momentum() - momentum).distance(impulse);
-        let stake = self.momentum().length() + impulse.length();
-        assert!(error < 1e-8 * stake, "{what}: {error} N s of {stake} N s");
+        let scale = self.momentum().length() + impulse.length();
+        assert!(error < 1e-8 * scale, "{case}: {error} N s of {scale} N s");
     }
 
-    /// Σ m v of all that is simulated (N s).
+    /// Σ m v of all nodes (N s).
     pub(crate) fn momentum(&self) -> DVec3 {
         let nodes = self.model.weights.iter().zip(&self.state.velocities);
         nodes.map(|(mass, velocity)| *mass * *velocity).sum()
     }
 
-    /// The force of gravity on all that is simulated (N).
+    /// Force of gravity on all nodes (N).
     pub(crate) fn weight(&self) -> DVec3 {
         self.model.weights.iter().sum::<f64>() * self.model.gravity
     }
@@ -235,7 +238,7 @@ pub(crate) fn model(method: &str, h: f64, text: &str) -> Model {
     Model::build(&scene).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// Everything that there is, in one scene.
+/// One scene with all kinds.
 pub(crate) fn all_kinds() -> String {
     KINDS.map(|(_, text)| text).concat()
 }

@@ -1,11 +1,12 @@
-//! Steps that fail as a whole and succeed in parts.
+//! Halving of steps without convergence.
 
 use glam::DVec3;
-use reefknot::integrate;
+use reefknot_sim::step::step;
 
 use super::common::*;
 
-/// A rod that lies flat, held at one end, and falls far within a step: Newton's method needs more iterations for a long step.
+/// A horizontal rod, clamped at one end, that falls far within a step. Newton's method needs more
+/// iterations for longer steps.
 const FALLING: &str = "
 [object.rod]
 kind = \"rod\"
@@ -18,10 +19,14 @@ object = \"rod\"
 end = \"first\"
 ";
 
-/// The method with so many iterations and halvings at most.
-fn few(iterations: usize, halvings: usize) -> String {
+/// Too few iterations for some steps of [`FALLING`].
+const ITERATIONS: usize = 6;
+
+/// Newton's method with limits on iterations and halvings.
+fn newton(iterations: usize, halvings: usize) -> String {
     format!(
-        "method = {{ integrator = {{ kind = \"newton\", iterations = {iterations} }}, tolerance = \"1e-6 m\", halvings = {halvings}, converge = true }}\n"
+        "method = {{ integrator = {{ kind = \"newton\", iterations = {iterations} }}, \
+            tolerance = \"1e-6 m\", halvings = {halvings}, converge = true }}\n"
     )
 }
 
@@ -30,12 +35,12 @@ fn tip(simulation: &Simulation) -> DVec3 {
 }
 
 #[test]
-fn a_step_that_does_not_converge_is_taken_in_parts() {
+fn a_step_without_convergence_is_halved() {
     let (h, steps) = (0.05, 10);
-    // As a whole it fails, and says what could be done.
-    let mut whole = Simulation::new(&few(ITERATIONS, 0), h, FALLING);
+    // Without halving it fails with advice.
+    let mut whole = Simulation::new(&newton(ITERATIONS, 0), h, FALLING);
     let failed = (0..steps).find_map(|_| {
-        let step = integrate::step(&whole.model, &whole.state, &mut whole.scratch);
+        let step = step(&whole.model, &whole.state, &mut whole.scratch);
         match step {
             Ok(step) => {
                 whole.state = step.to;
@@ -44,10 +49,10 @@ fn a_step_that_does_not_converge_is_taken_in_parts() {
             Err(error) => Some(error),
         }
     });
-    let message = failed.expect("each step converges at once").to_string();
+    let message = failed.expect("each step converges").to_string();
     assert!(message.contains("`iterations`"), "{message}");
 
-    let mut halved = Simulation::new(&few(ITERATIONS, 6), h, FALLING);
+    let mut halved = Simulation::new(&newton(ITERATIONS, 6), h, FALLING);
     let mut count = 0;
     for _ in 0..steps {
         let before = halved.state.step;
@@ -60,29 +65,31 @@ fn a_step_that_does_not_converge_is_taken_in_parts() {
         "{count} of {steps} steps were halved"
     );
 
-    // Enough iterations for all steps, and half of the time step: the halves are somewhere between.
-    let mut exact = Simulation::new(&few(200, 0), h, FALLING);
+    // The result lies between those of converged steps of h and of h/2.
+    let mut exact = Simulation::new(&newton(200, 0), h, FALLING);
     exact.steps(steps as usize);
-    let mut shorter = Simulation::new(&few(200, 0), h / 2.0, FALLING);
+    let mut shorter = Simulation::new(&newton(200, 0), h / 2.0, FALLING);
     shorter.steps(2 * steps as usize);
     let apart = tip(&exact).distance(tip(&shorter));
     assert!(tip(&halved).distance(tip(&shorter)) < 1.5 * apart);
     assert!(tip(&halved).distance(tip(&exact)) < 1.5 * apart);
-    assert!(apart > 1e-3, "the test tells nothing: {apart} m");
+    assert!(
+        apart > 1e-3,
+        "the time step has too little effect: {apart} m"
+    );
 }
 
-/// Newton's method starts anew with each part, so a step whose both halves succeed at once is two steps of half the length,
-/// but for rounding in times.
+/// A step that is halved once equals two steps of half the length, up to rounding of times.
 #[test]
-fn halves_are_steps_of_half_the_length() {
-    let mut halved = Simulation::new(&few(ITERATIONS, 6), 0.05, FALLING);
-    let mut shorter = Simulation::new(&few(200, 0), 0.025, FALLING);
+fn a_halved_step_equals_two_steps_of_half_the_length() {
+    let mut halved = Simulation::new(&newton(ITERATIONS, 6), 0.05, FALLING);
+    let mut shorter = Simulation::new(&newton(200, 0), 0.025, FALLING);
     let halvings = (0..10).find_map(|_| {
         let from = halved.state.clone();
         let report = halved.step().report;
         (report.halvings == 1).then_some(from)
     });
-    let from = halvings.expect("no step was halved just once");
+    let from = halvings.expect("no step is halved exactly once");
     shorter.state = from;
     shorter.state.step *= 2;
     shorter.steps(2);
@@ -91,21 +98,19 @@ fn halves_are_steps_of_half_the_length() {
     }
 }
 
-/// A force beyond numbers leaves nothing to search for: each part of the step gives up at once, so that it takes no longer
-/// with a thousand times the iterations.
+/// With an overflowing force the line search finds no decrease: Newton's method stops at once,
+/// whatever its limit of iterations.
 #[test]
-fn newtons_method_gives_up_where_nothing_is_better() {
+fn newtons_method_stops_at_once_without_a_decrease() {
     let load = "[load.tip]\nobject = \"rod\"\nat = { end = \"last\" }\nforce = [1e308, 0, 0]\n";
     let text = format!("{FALLING}{load}");
     let seconds = |iterations: usize| {
-        let mut rod = Simulation::new(&few(iterations, 6), 0.05, &text);
+        let mut rod = Simulation::new(&newton(iterations, 6), 0.05, &text);
         let start = std::time::Instant::now();
-        assert!(integrate::step(&rod.model, &rod.state, &mut rod.scratch).is_err());
+        assert!(step(&rod.model, &rod.state, &mut rod.scratch).is_err());
         start.elapsed().as_secs_f64()
     };
     let (short, long) = (seconds(10), seconds(10_000));
-    // A busy machine may stop either for a while.
+    // The limit allows for a busy machine.
     assert!(long < 50.0 * short + 0.2, "{long} s against {short} s");
 }
-
-const ITERATIONS: usize = 6;

@@ -1,5 +1,6 @@
-//! Rods, cloth, solids, lattices, props and hair move as mechanics demands, with every integrator: energy and momentum are
-//! accounted for, bits are the same on any number of threads and after a restart, holds feel the weight they hold.
+//! Dynamics of rods, cloth, solids, lattices, props and hair with every integrator: energy and
+//! momentum balance, pin forces, rest states, and the same bits on any number of threads and after
+//! a restart.
 
 #[cfg(test)]
 mod balance;

@@ -1,7 +1,8 @@
-//! The same bits on any number of threads, and from files alone.
+//! The same bits on any number of threads, and from checkpoints.
 
-use reefknot::integrate::{self, Scratch};
-use reefknot::io::folder::{Origin, RunFolder};
+use reefknot_sim::integrate::Scratch;
+use reefknot_sim::io::folder::{Origin, RunFolder};
+use reefknot_sim::step::step;
 
 use super::common::*;
 
@@ -25,7 +26,7 @@ fn all_kinds_have_the_same_bits_on_any_number_of_threads() {
     }
 }
 
-/// Rods whose twist has been wound up further than directors can show.
+/// Rods with more than a full turn of twist, which directors alone cannot represent.
 const WOUND: &str = "
 [object.rod]
 kind = \"rod\"
@@ -52,7 +53,7 @@ twist = { rate = \"5 turn/s\" }
 ";
 
 #[test]
-fn twisted_rods_go_on_from_files_alone() {
+fn twisted_rods_resume_from_a_checkpoint_with_the_same_bits() {
     for method in [LINEAR, NEWTON] {
         let temporary = tempfile::tempdir().unwrap();
         let folder = RunFolder::new(temporary.path());
@@ -74,7 +75,7 @@ fn twisted_rods_go_on_from_files_alone() {
         let (mut state, _) = folder.read_checkpoint(10, &model).unwrap();
         for _ in 0..10 {
             let mut scratch = Scratch::new(&model);
-            state = integrate::step(&model, &state, &mut scratch).unwrap().to;
+            state = step(&model, &state, &mut scratch).unwrap().to;
         }
         assert_eq!(state.hash(), straight.state.hash(), "{method}");
     }
@@ -91,7 +92,7 @@ fn a_checkpoint_of_other_rods_is_refused() {
     };
     let rods = model(LINEAR, 5e-3, WOUND);
     folder.write_checkpoint(&rods.start, &origin).unwrap();
-    // As many vertices, but one edge more: the rod is closed.
+    // The same number of vertices with one more edge: the rod is closed.
     let closed = WOUND.split("[clamp.first]").next().unwrap();
     let closed = closed
         .replace(

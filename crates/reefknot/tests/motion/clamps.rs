@@ -1,18 +1,18 @@
-//! Ends of rods, held with their frame: of rods that are simulated, and of those that are told how to move.
+//! Clamps of simulated and of prescribed rods.
 
 use std::f64::consts::TAU;
 
 use glam::DVec3;
-use reefknot::model::{Kind, Model};
-use reefknot::state::State;
+use reefknot_sim::model::{Model, ObjectType};
+use reefknot_sim::state::State;
 
 use super::common::*;
 
-/// The angle by which each director has turned about its edge since the start.
+/// Rotation of each director about its edge since the start (rad).
 fn twists(model: &Model, state: &State) -> Vec<f64> {
     let points = model.points(0, state);
     let directors = model.directors(0, state).unwrap();
-    let Kind::Rods(rods) = &model.objects[0].kind else {
+    let ObjectType::Rods(rods) = &model.objects[0].kind else {
         panic!("no rods")
     };
     let twist = |index: usize| {
@@ -31,8 +31,8 @@ fn assert_near(twists: &[f64], expected: [f64; 5], tolerance: f64) {
     assert!(error < tolerance, "{twists:?} against {expected:?}");
 }
 
-/// For rods that are told how to move, whatever happened before.
-fn assert_twists(simulation: &Simulation, step: u64, expected: [f64; 5]) {
+/// Asserts the twists of a prescribed rod in a step.
+fn assert_prescribed_twists(simulation: &Simulation, step: u64, expected: [f64; 5]) {
     let state = State {
         step,
         ..simulation.state.clone()
@@ -40,52 +40,53 @@ fn assert_twists(simulation: &Simulation, step: u64, expected: [f64; 5]) {
     assert_near(&twists(&simulation.model, &state), expected, 1e-9);
 }
 
-/// A rod that rests where it is not held.
-fn told(more: &str) -> Simulation {
+/// A prescribed rod at rest, apart from its clamps.
+fn prescribed(more: &str) -> Simulation {
     Simulation::new(&format!("{ROD}motion = {{ velocity = [0, 0, 0] }}\n{more}"))
 }
 
-/// A rod without weight whose sections are always in equilibrium, but for a millionth of their inertia.
+/// A weightless simulated rod with quasi-static twist (a millionth of the inertia).
 fn simulated(more: &str) -> Simulation {
     let mut rod = Simulation::new(&format!("{ROD}quasi_static_twist = true\n{more}"));
     rod.model.gravity = DVec3::ZERO;
     rod
 }
 
-/// After some more steps: the held ends are turned as told to rounding, what is between by the tolerance.
-fn assert_steps(rod: &mut Simulation, step: u64, expected: [f64; 5], tolerance: f64) {
+/// Advances a simulated rod to a step, and asserts its twists within a tolerance.
+fn assert_simulated_twists(rod: &mut Simulation, step: u64, expected: [f64; 5], tolerance: f64) {
     rod.balanced_steps((step - rod.state.step) as usize);
     assert_near(&twists(&rod.model, &rod.state), expected, tolerance);
 }
 
-/// Twist between clamps at both ends of a rod of five equal edges that is told how to move: even from edge to edge.
-const TOLD: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
+/// Fraction of the clamps' twist at the five edges of a prescribed rod: linear in the edge.
+const PRESCRIBED: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
-/// The same of one that is simulated: its first and last edge are rigid, so that the twist is even along the three between
-/// them. Directors stand for the middles of their edges.
+/// The same for a simulated rod: its first and last edges are rigid, so the twist is linear along
+/// the three between them. Directors are at the middles of their edges.
 const SIMULATED: [f64; 5] = [0.0, 1.0 / 6.0, 0.5, 5.0 / 6.0, 1.0];
 
-const BOTH: &str = "[clamp.start]\nobject = \"rod\"\nend = \"first\"\n[clamp.end]\nobject = \"rod\"\nend = \"last\"\n";
+const BOTH: &str = "[clamp.start]\nobject = \"rod\"\nend = \"first\"\n[clamp.end]\n\
+    object = \"rod\"\nend = \"last\"\n";
 
 const TURNED: &str =
     "twist = { keyframes = [{ time = 0, angle = 0 }, { time = 0.5, angle = \"80 deg\" }] }\n";
 
 #[test]
-fn a_clamp_twists_its_end_and_what_is_between_evenly() {
+fn a_clamp_twists_its_end_and_the_rod_linearly() {
     let angle = 80_f64.to_radians();
-    let half = TOLD.map(|part| 0.5 * part * angle);
-    let whole = TOLD.map(|part| part * angle);
-    let rod = told(&format!("{BOTH}{TURNED}"));
+    let half = PRESCRIBED.map(|part| 0.5 * part * angle);
+    let whole = PRESCRIBED.map(|part| part * angle);
+    let rod = prescribed(&format!("{BOTH}{TURNED}"));
     assert_eq!(rod.model.pins[rod.model.clamps[1].pin].vertices, [4, 5]);
-    assert_twists(&rod, 0, [0.0; 5]);
-    assert_twists(&rod, 25, half);
-    assert_twists(&rod, 100, whole);
+    assert_prescribed_twists(&rod, 0, [0.0; 5]);
+    assert_prescribed_twists(&rod, 25, half);
+    assert_prescribed_twists(&rod, 100, whole);
     let mut rod = simulated(&format!("{BOTH}{TURNED}"));
-    assert_steps(&mut rod, 25, SIMULATED.map(|part| 0.5 * part * angle), 1e-6);
-    assert_steps(&mut rod, 100, SIMULATED.map(|part| part * angle), 1e-6);
-    // G J θ²/2L with the length between the clamps, of which J is exact for no section but a circle's.
-    let stored = reefknot::certify::energies(&rod.model, &rod.state).elastic;
-    let Kind::Rods(rods) = &rod.model.objects[0].kind else {
+    assert_simulated_twists(&mut rod, 25, SIMULATED.map(|part| 0.5 * part * angle), 1e-6);
+    assert_simulated_twists(&mut rod, 100, SIMULATED.map(|part| part * angle), 1e-6);
+    // G J θ²/2L with the length between the clamps.
+    let stored = reefknot_sim::certify::energies(&rod.model, &rod.state).elastic;
+    let ObjectType::Rods(rods) = &rod.model.objects[0].kind else {
         panic!("no rods")
     };
     let expected = 0.5 * rods.material.twist * angle * angle / 0.6;
@@ -95,12 +96,12 @@ fn a_clamp_twists_its_end_and_what_is_between_evenly() {
     );
 }
 
-/// A clamp may turn by more than half a turn in a step, and many times in a run: turns are counted.
+/// A clamp may rotate by more than half a turn in a step: full turns are counted.
 #[test]
-fn a_clamp_that_turns_fast_winds_the_rod_up() {
+fn a_fast_rotating_clamp_accumulates_full_turns_of_twist() {
     let mut rod = simulated(&format!("{BOTH}twist = {{ rate = \"70 turn/s\" }}\n"));
     rod.balanced_steps(2);
-    // 0.7 turns a step, of which the directors alone would show 0.4 after two.
+    // 0.7 turns per step: after two steps, directors alone would show 0.4 turns.
     let twists = &rod.state.twists;
     for (edge, twist) in twists.iter().enumerate().skip(1) {
         let expected = (SIMULATED[edge] - SIMULATED[edge - 1]) * 1.4 * TAU;
@@ -109,33 +110,35 @@ fn a_clamp_that_turns_fast_winds_the_rod_up() {
 }
 
 #[test]
-fn a_clamp_that_takes_hold_late_turns_from_where_it_took_hold() {
-    let late = "[clamp.end]\nobject = \"rod\"\nend = \"last\"\nstart = 0.5\nrelease = 0.8\ntwist = { rate = \"1 rad/s\" }\n";
-    let rod = told(late);
-    assert_twists(&rod, 40, [0.0; 5]);
-    assert_twists(&rod, 50, [0.0; 5]);
-    assert_twists(&rod, 60, [0.1; 5]);
-    assert_twists(&rod, 100, [0.3; 5]);
-    // Nothing holds the other end, so a simulated rod turns along as a whole.
+fn a_clamp_with_a_later_start_rotates_from_the_frame_at_its_start() {
+    let late = "[clamp.end]\nobject = \"rod\"\nend = \"last\"\nstart = 0.5\nrelease = 0.8\n\
+        twist = { rate = \"1 rad/s\" }\n";
+    let rod = prescribed(late);
+    assert_prescribed_twists(&rod, 40, [0.0; 5]);
+    assert_prescribed_twists(&rod, 50, [0.0; 5]);
+    assert_prescribed_twists(&rod, 60, [0.1; 5]);
+    assert_prescribed_twists(&rod, 100, [0.3; 5]);
+    // The other end is free, so a simulated rod rotates as a whole.
     let mut rod = simulated(late);
-    assert_steps(&mut rod, 50, [0.0; 5], 1e-12);
-    assert_steps(&mut rod, 60, [0.1; 5], 1e-3);
-    assert_steps(&mut rod, 80, [0.3; 5], 1e-3);
-    // Let go, sections with inertia would turn on at 1 rad/s; these have next to none, but nothing that brakes them.
-    assert_steps(&mut rod, 100, [0.5; 5], 5e-3);
+    assert_simulated_twists(&mut rod, 50, [0.0; 5], 1e-12);
+    assert_simulated_twists(&mut rod, 60, [0.1; 5], 1e-3);
+    assert_simulated_twists(&mut rod, 80, [0.3; 5], 1e-3);
+    // After the release the rod keeps rotating at 1 rad/s: there is no drag.
+    assert_simulated_twists(&mut rod, 100, [0.5; 5], 5e-3);
 }
 
-/// Whoever turns a clamp about the rod turns the frame that it holds, just as `twist` does.
+/// A rotation of a clamp about the rod twists it like `twist`.
 #[test]
-fn a_clamp_that_is_turned_as_a_whole_turns_its_frame() {
+fn a_rotating_motion_of_a_clamp_twists_the_rod() {
     let turned = format!(
-        "{BOTH}motion = {{ angular_velocity = [\"1 rad/s\", 0, 0] }}\ntwist = {{ rate = \"0.5 rad/s\" }}\n"
+        "{BOTH}motion = {{ angular_velocity = [\"1 rad/s\", 0, 0] }}\n\
+            twist = {{ rate = \"0.5 rad/s\" }}\n"
     );
-    let rod = told(&turned);
-    assert_twists(&rod, 40, TOLD.map(|part| 0.6 * part));
+    let rod = prescribed(&turned);
+    assert_prescribed_twists(&rod, 40, PRESCRIBED.map(|part| 0.6 * part));
     assert_eq!(rod.at(0, 0.4)[5], rod.model.objects[0].mesh.points[5]);
     let mut rod = simulated(&turned);
-    assert_steps(&mut rod, 40, SIMULATED.map(|part| 0.6 * part), 1e-6);
+    assert_simulated_twists(&mut rod, 40, SIMULATED.map(|part| 0.6 * part), 1e-6);
     assert!(close(
         rod.state.positions[5],
         rod.model.start.positions[5],
@@ -144,15 +147,15 @@ fn a_clamp_that_is_turned_as_a_whole_turns_its_frame() {
 }
 
 #[test]
-fn what_a_clamp_carries_moves_with_it() {
+fn a_moving_clamp_carries_its_edge_and_bends_the_rest() {
     let carried =
         "[clamp.end]\nobject = \"rod\"\nend = \"last\"\nmotion = { velocity = [0, 0, 1] }\n";
-    let rod = told(carried);
+    let rod = prescribed(carried);
     let points = rod.at(0, 0.3);
     assert!(close(points[5], DVec3::new(1.0, 0.0, 0.3), 1e-14));
     assert!(close(points[4], DVec3::new(0.8, 0.0, 0.3), 1e-14));
     assert_eq!(points[3], rod.model.objects[0].mesh.points[3]);
-    // A simulated rod bends along: the nearer to the clamp, the sooner.
+    // A simulated rod follows, first near the clamp.
     let mut rod = simulated(carried);
     rod.balanced_steps(30);
     let points = &rod.state.positions;

@@ -1,13 +1,14 @@
-//! A scene that takes steps.
+//! Small scenes, and steps that assert their energy balance.
 
 use std::path::Path;
 
 use glam::DVec3;
-use reefknot::integrate::{self, Scratch, Step};
-use reefknot::model::Model;
-use reefknot::model::kinematics::Held;
-use reefknot::scene::Scene;
-use reefknot::state::State;
+use reefknot_sim::integrate::Scratch;
+use reefknot_sim::model::Model;
+use reefknot_sim::model::kinematics::Held;
+use reefknot_sim::scene::Scene;
+use reefknot_sim::state::State;
+use reefknot_sim::step::{Step, step};
 
 pub(crate) use crate::read::read_in;
 
@@ -63,15 +64,15 @@ impl Simulation {
     }
 
     pub(crate) fn step(&mut self) -> Step {
-        let step = integrate::step(&self.model, &self.state, &mut self.scratch).unwrap();
+        let step = step(&self.model, &self.state, &mut self.scratch).unwrap();
         self.state = step.to.clone();
         step
     }
 
-    /// Takes steps; each must close its energy balance.
+    /// Takes steps, and asserts the energy balance of each.
     pub(crate) fn balanced_steps(&mut self, count: usize) {
         for _ in 0..count {
-            let before = reefknot::certify::energies(&self.model, &self.state);
+            let before = reefknot_sim::certify::energies(&self.model, &self.state);
             let after = self.step().report.energy_j;
             let flow = after.work - after.viscous - after.contact - after.numerical;
             let error = after.total() - before.total() - flow;
@@ -80,17 +81,17 @@ impl Simulation {
         }
     }
 
-    /// What the next step holds.
+    /// Held nodes of the next step, with their targets.
     pub(crate) fn held(&self) -> Held {
         held_from(&self.model, &self.state)
     }
 
-    /// The nodes that the next step pulls at, and the forces on them (N).
+    /// Nodes with a load in the next step, and the forces on them (N).
     pub(crate) fn load_forces(&self) -> Vec<(usize, DVec3)> {
         load_forces_from(&self.model, &self.state)
     }
 
-    /// The points of an object at a time, as far as they are a function of it.
+    /// Points of a prescribed object at a time.
     pub(crate) fn at(&self, object: usize, time: f64) -> Vec<DVec3> {
         let step = (time / self.model.clock.h()).round() as u64;
         let state = State {

@@ -1,10 +1,10 @@
-//! Forces, moments, and velocities at the start.
+//! Loads, and initial velocities.
 
 use glam::DVec3;
 
 use super::common::*;
 
-/// Force and moment about the middle of vertices, as they are shared out.
+/// Total force, and total moment about the mean of the loaded vertices.
 fn resultant(simulation: &Simulation) -> (DVec3, DVec3) {
     let forces = simulation.load_forces();
     let place = |node: usize| simulation.state.positions[node];
@@ -18,14 +18,16 @@ fn resultant(simulation: &Simulation) -> (DVec3, DVec3) {
 }
 
 #[test]
-fn a_load_grows_to_its_force_and_moment_and_ends() {
+fn a_load_ramps_up_to_its_force_and_moment_and_stops() {
     let mut sheet = Simulation::new(&format!(
-        "{SHEET}[load.it]\nobject = \"sheet\"\nat = {{ vertices = [0, 4, 20] }}\nforce = [0, 0.3, 0.6]\nmoment = [0.01, 0.02, -0.01]\nstart = 0.1\nramp = 0.2\nstop = 0.5\n"
+        "{SHEET}[load.it]\nobject = \"sheet\"\nat = {{ vertices = [0, 4, 20] }}\n\
+            force = [0, 0.3, 0.6]\nmoment = [0.01, 0.02, -0.01]\nstart = 0.1\nramp = 0.2\n\
+            stop = 0.5\n"
     ));
     let full = (DVec3::new(0.0, 0.3, 0.6), DVec3::new(0.01, 0.02, -0.01));
     assert!(sheet.load_forces().is_empty());
     sheet.balanced_steps(10);
-    // What acts in a step is what there is at its end: after 10 ms a twentieth.
+    // A step uses the load at its end: a twentieth after 10 ms.
     let (force, moment) = resultant(&sheet);
     assert!(close(force, full.0 / 20.0, 1e-14) && close(moment, full.1 / 20.0, 1e-14));
     sheet.balanced_steps(9);
@@ -38,9 +40,9 @@ fn a_load_grows_to_its_force_and_moment_and_ends() {
     assert!(sheet.load_forces().is_empty());
 }
 
-/// A force on a free sheet without weight gives it F t of momentum, and nothing across.
+/// A force on a free weightless sheet changes its momentum by F t.
 #[test]
-fn a_load_gives_its_impulse() {
+fn a_load_changes_the_momentum_by_its_impulse() {
     let text = format!(
         "{SHEET}[load.it]\nobject = \"sheet\"\nat = {{ group = \"top\" }}\nforce = [0.1, 0, 0.2]\n"
     );
@@ -55,10 +57,10 @@ fn a_load_gives_its_impulse() {
     );
 }
 
-/// L = I ω, with the inertia of a square plate of side a about its axes: m a²/12 and m a²/6; that of masses at the
-/// vertices of n cells by n is larger by 2/n².
+/// L = I ω with the moments of inertia m a²/12 and m a²/6 of a square plate of side a. Lumped
+/// masses of n × n cells increase them by the fraction 2/n².
 #[test]
-fn a_sheet_that_is_set_spinning_has_its_angular_momentum() {
+fn an_initial_angular_velocity_has_the_angular_momentum_of_a_plate() {
     let sheet = Simulation::new(&format!(
         "{SHEET}velocity = [5, 0, 0]\nangular_velocity = [3, 0, 2]\n"
     ));

@@ -1,5 +1,5 @@
-//! What is told to move: keyframes, turns, oscillations and mesh sequences, pins that hold and carry, clamps that
-//! twist, loads; and that none of it costs a bit or a joule.
+//! Prescribed motion: keyframes, rotations, oscillations, mesh sequences, pins, clamps and loads,
+//! with closed energy balance and reproducible bits.
 
 #[cfg(test)]
 mod clamps;

@@ -1,21 +1,21 @@
-//! Vertices that are held, carried and let go.
+//! Pins: selection, motion, start and release.
 
 use std::f64::consts::FRAC_PI_2;
 
 use glam::{DQuat, DVec3};
-use reefknot::state::State;
+use reefknot_sim::state::State;
 
 use super::common::*;
 
 #[test]
-fn pins_take_their_vertices_by_every_selection() {
+fn every_kind_of_selection_chooses_its_vertices() {
     let held = |at: &str| {
         let text = format!("{SHEET}[pin.it]\nobject = \"sheet\"\nat = {{ {at} }}\n");
         Simulation::new(&text).model.pins[0].vertices.clone()
     };
     assert_eq!(held("vertices = [7, 3, 7, 0]"), [0, 3, 7]);
     assert_eq!(held("group = \"left\""), [0, 5, 10, 15, 20]);
-    // Regions are where the object starts, 1 m up.
+    // Regions refer to the start positions, 1 m above the origin.
     assert_eq!(
         held("box = { min = [-1, -1, 0.9], max = [-0.05, -0.15, 1.1] }"),
         [0, 1]
@@ -33,9 +33,11 @@ fn pins_take_their_vertices_by_every_selection() {
 }
 
 #[test]
-fn held_vertices_go_where_they_are_told_to_the_bit_and_energy_is_kept() {
+fn held_vertices_meet_their_targets_to_the_bit_with_a_closed_energy_balance() {
     let mut sheet = Simulation::new(&format!(
-        "{SHEET}[pin.it]\nobject = \"sheet\"\nat = {{ group = \"corners\" }}\nmotion = {{ velocity = [0.3, 0, 0.1], angular_velocity = [0, 0.5, 1], oscillation = {{ amplitude = [0, 0, 0.02], frequency = 3 }} }}\n"
+        "{SHEET}[pin.it]\nobject = \"sheet\"\nat = {{ group = \"corners\" }}\n\
+            motion = {{ velocity = [0.3, 0, 0.1], angular_velocity = [0, 0.5, 1], \
+            oscillation = {{ amplitude = [0, 0, 0.02], frequency = 3 }} }}\n"
     ));
     for _ in 0..60 {
         let held = sheet.held();
@@ -46,19 +48,20 @@ fn held_vertices_go_where_they_are_told_to_the_bit_and_energy_is_kept() {
         for ((index, vertex), (node, target)) in pin.vertices.iter().enumerate().zip(held.targets) {
             assert_eq!(*vertex as usize, node);
             assert_eq!(sheet.state.positions[node], target);
-            // Nothing adds up from step to step: it is the script's own place.
+            // Rounding does not accumulate: targets come from the script, not from the last step.
             let start = sheet.model.start.positions[node];
             assert_eq!(target, pin.script.point(index, start, time));
         }
     }
 }
 
-/// The border goes around like a rigid body; a light and stiff inside has no choice but to follow.
+/// The border moves as a rigid body, and the stiff interior follows.
 #[test]
-fn a_sheet_follows_its_border() {
+fn a_stiff_sheet_follows_its_border() {
     let border = "vertices = [0, 1, 2, 3, 4, 5, 9, 10, 14, 15, 19, 20, 21, 22, 23, 24]";
     let mut sheet = Simulation::new(&format!(
-        "{SHEET}[pin.it]\nobject = \"sheet\"\nat = {{ {border} }}\nmotion = {{ velocity = [0, 0, 0.2], angular_velocity = [0, 0, \"90 deg/s\"] }}\n"
+        "{SHEET}[pin.it]\nobject = \"sheet\"\nat = {{ {border} }}\n\
+            motion = {{ velocity = [0, 0, 0.2], angular_velocity = [0, 0, \"90 deg/s\"] }}\n"
     ));
     sheet.model.gravity = DVec3::ZERO;
     sheet.balanced_steps(100);
@@ -71,18 +74,22 @@ fn a_sheet_follows_its_border() {
         .zip(&sheet.state.positions)
     {
         let expected = turn * *start + DVec3::Z * 0.2;
-        // The jerk at the start leaves it swinging by some millimetres.
+        // The sudden start excites oscillations of some millimetres.
         assert!(close(*now, expected, 0.02), "{now} against {expected}");
     }
 }
 
 #[test]
-fn a_sheet_that_is_held_everywhere_goes_like_a_rigid_body() {
+fn a_sheet_held_at_all_vertices_moves_as_a_rigid_body() {
     let mut sheet = Simulation::new(&format!(
-        "{SHEET}[pin.it]\nobject = \"sheet\"\nat = {{ side = {{ point = [0, 0, 0], normal = [0, 0, 1] }} }}\nmotion = {{ keyframes = [{{ time = 0 }}, {{ time = 1, position = [0, 1, 0], rotation = {{ axis = [1, 0, 0], angle = \"2 turn\" }} }}], interpolation = \"smooth\" }}\n"
+        "{SHEET}[pin.it]\nobject = \"sheet\"\n\
+            at = {{ side = {{ point = [0, 0, 0], normal = [0, 0, 1] }} }}\n\
+            motion = {{ keyframes = [{{ time = 0 }}, {{ time = 1, position = [0, 1, 0], \
+            rotation = {{ axis = [1, 0, 0], angle = \"2 turn\" }} }}], \
+            interpolation = \"smooth\" }}\n"
     ));
     sheet.balanced_steps(50);
-    // Half way in a smooth motion from rest to rest: one turn.
+    // Half of the smooth motion: one turn.
     for (start, now) in sheet
         .model
         .start
@@ -96,11 +103,15 @@ fn a_sheet_that_is_held_everywhere_goes_like_a_rigid_body() {
     assert!(sheet.step().report.max_stretch - 1.0 < 1e-9);
 }
 
-/// Steps of 10 ms, of which the time of the 23rd is computed as 0.22999999999999998 s.
+/// With steps of 10 ms, the time of step 23 is computed as 0.22999999999999998 s.
 #[test]
-fn a_time_that_a_step_begins_at_but_for_rounding_is_met_by_that_step() {
+fn start_and_release_times_tolerate_rounding_of_the_step_time() {
     let sheet = Simulation::new(&format!(
-        "{SHEET}[pin.early]\nobject = \"sheet\"\nat = {{ vertices = [0] }}\nrelease = 0.23\n[pin.late]\nobject = \"sheet\"\nat = {{ vertices = [1] }}\nstart = 0.23\n[load.late]\nobject = \"sheet\"\nat = {{ vertices = [2] }}\nforce = [0, 0, 1]\nstart = 0.23\n[load.early]\nobject = \"sheet\"\nat = {{ vertices = [3] }}\nforce = [0, 0, 1]\nstop = 0.23\n"
+        "{SHEET}[pin.early]\nobject = \"sheet\"\nat = {{ vertices = [0] }}\nrelease = 0.23\n\
+            [pin.late]\nobject = \"sheet\"\nat = {{ vertices = [1] }}\nstart = 0.23\n[load.late]\n\
+            object = \"sheet\"\nat = {{ vertices = [2] }}\nforce = [0, 0, 1]\nstart = 0.23\n\
+            [load.early]\nobject = \"sheet\"\nat = {{ vertices = [3] }}\nforce = [0, 0, 1]\n\
+            stop = 0.23\n"
     ));
     let from = |step: u64| State {
         step,
@@ -123,16 +134,17 @@ fn a_time_that_a_step_begins_at_but_for_rounding_is_met_by_that_step() {
 }
 
 #[test]
-fn a_late_pin_takes_hold_wherever_its_vertices_are_and_lets_go() {
+fn a_pin_with_a_later_start_holds_the_current_positions_until_its_release() {
     let mut sheet = Simulation::new(&format!(
-        "{SHEET}[pin.it]\nobject = \"sheet\"\nat = {{ group = \"corners\" }}\nstart = 0.2\nrelease = 0.5\nmotion = {{ velocity = [1, 0, 0], start = 0.3 }}\n"
+        "{SHEET}[pin.it]\nobject = \"sheet\"\nat = {{ group = \"corners\" }}\nstart = 0.2\n\
+            release = 0.5\nmotion = {{ velocity = [1, 0, 0], start = 0.3 }}\n"
     ));
     sheet.balanced_steps(20);
     let taken = sheet.state.positions[0];
     let fallen = 0.5 * 9.81 * 0.01 * 0.01 * 20.0 * 21.0;
     assert!((sheet.model.start.positions[0].z - taken.z - fallen).abs() < 1e-10);
     sheet.balanced_steps(10);
-    // It rests until its motion begins, to the bit.
+    // Vertices rest to the bit until the motion starts.
     assert_eq!(sheet.state.positions[0], taken);
     sheet.balanced_steps(20);
     assert!(close(
@@ -148,9 +160,11 @@ fn a_late_pin_takes_hold_wherever_its_vertices_are_and_lets_go() {
 }
 
 #[test]
-fn of_two_pins_on_a_vertex_the_last_counts_and_the_other_holds_on() {
+fn of_two_pins_on_a_vertex_the_last_has_priority_until_its_release() {
     let mut sheet = Simulation::new(&format!(
-        "{SHEET}[pin.one]\nobject = \"sheet\"\nat = {{ group = \"corners\" }}\n[pin.two]\nobject = \"sheet\"\nat = {{ vertices = [0] }}\nmotion = {{ velocity = [0, 0, 1] }}\nrelease = 0.1\n"
+        "{SHEET}[pin.one]\nobject = \"sheet\"\nat = {{ group = \"corners\" }}\n[pin.two]\n\
+            object = \"sheet\"\nat = {{ vertices = [0] }}\nmotion = {{ velocity = [0, 0, 1] }}\n\
+            release = 0.1\n"
     ));
     sheet.balanced_steps(10);
     let start = sheet.model.start.positions[0];

@@ -1,14 +1,15 @@
-//! The same bits on any number of threads, and across stops.
+//! The same bits on any number of threads, and from checkpoints.
 
 use std::path::Path;
 
-use reefknot::integrate::{self, Scratch};
-use reefknot::io::folder::{Origin, RunFolder};
-use reefknot::model::Model;
+use reefknot_sim::integrate::Scratch;
+use reefknot_sim::io::folder::{Origin, RunFolder};
+use reefknot_sim::model::Model;
 
 use super::common::*;
 
-const BUSY: &str = "
+/// Pins with motions and releases, a load and wind.
+const HOLDS_AND_LOADS: &str = "
 [pin.corners]
 object = \"sheet\"
 at = { group = \"corners\" }
@@ -31,9 +32,10 @@ turbulence = 1
 ";
 
 #[test]
-fn what_moves_and_pulls_has_the_same_bits_on_any_number_of_threads() {
-    // A moment needs vertices that are no line.
-    let text = format!("{SHEET}{BUSY}").replace("group = \"top\"", "vertices = [20, 22, 24, 17]");
+fn pins_and_loads_have_the_same_bits_on_any_number_of_threads() {
+    // A moment needs vertices that are not collinear.
+    let text = format!("{SHEET}{HOLDS_AND_LOADS}")
+        .replace("group = \"top\"", "vertices = [20, 22, 24, 17]");
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -49,8 +51,9 @@ fn what_moves_and_pulls_has_the_same_bits_on_any_number_of_threads() {
 }
 
 #[test]
-fn what_moves_and_pulls_goes_on_from_files_alone() {
-    let text = format!("{SHEET}{BUSY}").replace("group = \"top\"", "vertices = [20, 22, 24, 17]");
+fn pins_and_loads_resume_from_checkpoints_with_the_same_bits() {
+    let text = format!("{SHEET}{HOLDS_AND_LOADS}")
+        .replace("group = \"top\"", "vertices = [20, 22, 24, 17]");
     let temporary = tempfile::tempdir().unwrap();
     let folder = RunFolder::new(temporary.path());
     folder.prepare().unwrap();
@@ -70,7 +73,7 @@ fn what_moves_and_pulls_goes_on_from_files_alone() {
         let model = Model::build(&scene).unwrap();
         let (state, _) = folder.read_checkpoint(step, &model).unwrap();
         let mut scratch = Scratch::new(&model);
-        let again = integrate::step(&model, &state, &mut scratch).unwrap();
+        let again = reefknot_sim::step::step(&model, &state, &mut scratch).unwrap();
         assert_eq!(again.to.hash(), taken.to.hash(), "step {step}");
         assert_eq!(again.pin_forces, taken.pin_forces);
         assert_eq!(again.report.energy_j, taken.report.energy_j);

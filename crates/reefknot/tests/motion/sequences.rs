@@ -1,10 +1,10 @@
-//! Numbered mesh files.
+//! Mesh sequences.
 
 use std::path::Path;
 
 use glam::DVec3;
-use reefknot::model::Model;
-use reefknot::state::State;
+use reefknot_sim::model::Model;
+use reefknot_sim::state::State;
 
 use super::common::*;
 
@@ -17,7 +17,8 @@ fn square(z: f64) -> String {
 
 fn ply(z: f64) -> String {
     format!(
-        "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nend_header\n0 0 {z}\n1 0 {z}\n1 1 {z}\n0 1 {z}\n"
+        "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\n\
+            property float z\nend_header\n0 0 {z}\n1 0 {z}\n1 1 {z}\n0 1 {z}\n"
     )
 }
 
@@ -45,14 +46,17 @@ fn squares(extension: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_sequence_is_met_at_its_files_and_between_them_as_told() {
+fn a_sequence_interpolates_its_files() {
     for extension in ["obj", "ply"] {
         let folder = squares(extension);
         let height = |time: f64, more: &str| {
             let simulation = Simulation::new_in(
                 folder.path(),
                 &format!(
-                    "[collider.it]\nkind = \"mesh\"\nfile = \"mesh.obj\"\nscale = 2\nposition = [0, 0, 5]\nmotion = {{ sequence = {{ file = \"s###.{extension}\", frame_rate = 5{more} }} }}\n"
+                    "[collider.it]\nkind = \"mesh\"\nfile = \"mesh.obj\"\nscale = 2\n\
+                        position = [0, 0, 5]\n\
+                        motion = {{ sequence = {{ file = \"s###.{extension}\", \
+                        frame_rate = 5{more} }} }}\n"
                 ),
             );
             let points = simulation.at(0, time);
@@ -63,14 +67,14 @@ fn a_sequence_is_met_at_its_files_and_between_them_as_told() {
             ));
             (points[0].z - 5.0) / 2.0
         };
-        // Files every 0.2 s; the last one stays.
+        // A file every 0.2 s; the last one holds.
         for (time, z) in [(0.0, 0.0), (0.2, 0.25), (0.4, 1.0), (0.8, 4.0), (1.0, 4.0)] {
             for interpolation in ["linear", "smooth", "hold"] {
                 let more = format!(", interpolation = \"{interpolation}\"");
                 assert_eq!(height(time, &more), z, "{interpolation}");
             }
         }
-        // Between 1 and 2.25; through four points of a parabola runs the parabola.
+        // Between 1 and 2.25. The cubic through four points of a parabola is the parabola.
         assert!((height(0.5, "") - 1.625).abs() < 1e-12);
         assert!((height(0.5, ", interpolation = \"smooth\"") - 1.5625).abs() < 1e-12);
         assert_eq!(height(0.5, ", interpolation = \"hold\""), 1.0);
@@ -82,7 +86,9 @@ fn a_sequence_is_met_at_its_files_and_between_them_as_told() {
 
 fn cloth_with_sequence(folder: &Path, at: &str, more: &str) -> Result<Model, String> {
     let text = format!(
-        "{HEAD}[object.cloth]\nkind = \"cloth-mesh\"\nfile = \"mesh.obj\"\nmaterial = \"stuff\"\n{more}[pin.it]\nobject = \"cloth\"\nat = {{ {at} }}\nmotion = {{ sequence = {{ file = \"s###.obj\", frame_rate = 5 }} }}\n"
+        "{HEAD}[object.cloth]\nkind = \"cloth-mesh\"\nfile = \"mesh.obj\"\nmaterial = \"stuff\"\n\
+            {more}[pin.it]\nobject = \"cloth\"\nat = {{ {at} }}\n\
+            motion = {{ sequence = {{ file = \"s###.obj\", frame_rate = 5 }} }}\n"
     );
     Model::build(&read_in(folder, &text)).map_err(|problems| problems.to_string())
 }
@@ -108,7 +114,7 @@ fn pins_follow_files_of_the_whole_object() {
 }
 
 #[test]
-fn pins_follow_files_of_just_the_held_vertices() {
+fn pins_follow_files_of_the_held_vertices_only() {
     let mut files = vec![("mesh.obj".to_owned(), square(0.0) + TRIANGLES)];
     for (number, z) in [(1, 0.0), (2, 1.0)] {
         files.push((
@@ -118,7 +124,7 @@ fn pins_follow_files_of_just_the_held_vertices() {
     }
     let folder = folder_with(&files);
     let model = cloth_with_sequence(folder.path(), "vertices = [3, 1]", "").unwrap();
-    // In the order of their numbers.
+    // In the order of vertex numbers.
     let expected = vec![
         (1, DVec3::new(1.0, 0.0, 0.5)),
         (3, DVec3::new(0.0, 1.0, -0.5)),
@@ -126,16 +132,16 @@ fn pins_follow_files_of_just_the_held_vertices() {
     assert_eq!(targets(&model, 9), expected);
     let refusal = cloth_with_sequence(folder.path(), "vertices = [3]", "").unwrap_err();
     assert!(
-        refusal.contains("`s001.obj` does not fit: it has 2 vertices"),
+        refusal.contains("`s001.obj` does not match: it has 2 vertices"),
         "{refusal}"
     );
     assert!(
-        refusal.contains("`cloth` has 4, and 1 are held"),
+        refusal.contains("`cloth` has 4, of which 1 are held"),
         "{refusal}"
     );
 }
 
-/// The files of a pin hold the mesh of its object, so they are put where that is put.
+/// Files of a pin contain the mesh of its object, so they get the placement of the object.
 #[test]
 fn sequences_of_pins_are_placed_like_their_object() {
     let folder = squares("obj");
@@ -150,7 +156,7 @@ fn sequences_of_pins_are_placed_like_their_object() {
             );
         }
     }
-    // Copies too: vertex 5 is vertex 1 of the second.
+    // With two copies: vertex 5 is vertex 1 of the second.
     let copies =
         format!("{placed}copies = {{ array = {{ count = [2, 1, 1], spacing = [9, 0, 0] }} }}\n");
     let model = cloth_with_sequence(folder.path(), "vertices = [1, 5]", &copies).unwrap();
@@ -163,15 +169,17 @@ fn sequences_of_pins_are_placed_like_their_object() {
     }
 }
 
-/// A rod's vertices stand in another order than in its file; so do the points of a sequence.
+/// Import reorders the vertices of a rod; the points of a sequence get the same order.
 #[test]
-fn files_of_a_reordered_mesh_that_is_held_everywhere_are_reordered_too() {
+fn sequences_of_a_reordered_mesh_are_reordered() {
     let line = |z: f64| format!("v 0 0 {z}\nv 2 0 {z}\nv 1 0 {z}\nl 1 3 2\n");
     let folder = folder_with(&[
         ("s001.obj".into(), line(0.0)),
         ("s002.obj".into(), line(1.0)),
     ]);
-    let text = "[object.rod]\nkind = \"rod-mesh\"\nfile = \"s001.obj\"\nradius = 0.01\nmaterial = \"stuff\"\n[pin.it]\nobject = \"rod\"\nat = { vertices = [0, 1, 2] }\nmotion = { sequence = { file = \"s###.obj\", frame_rate = 5 } }\n";
+    let text = "[object.rod]\nkind = \"rod-mesh\"\nfile = \"s001.obj\"\nradius = 0.01\n\
+        material = \"stuff\"\n[pin.it]\nobject = \"rod\"\nat = { vertices = [0, 1, 2] }\n\
+        motion = { sequence = { file = \"s###.obj\", frame_rate = 5 } }\n";
     let mut rod = Simulation::new_in(folder.path(), text);
     rod.balanced_steps(20);
     let starts = rod.model.objects[0].mesh.points.iter();
@@ -181,7 +189,7 @@ fn files_of_a_reordered_mesh_that_is_held_everywhere_are_reordered_too() {
 }
 
 #[test]
-fn sequences_that_do_not_fit_are_refused_with_the_file() {
+fn invalid_sequences_are_refused_with_the_file() {
     let refusal = |files: &[(&str, String)]| {
         let mut all = vec![("mesh.obj".to_owned(), square(0.0) + TRIANGLES)];
         all.extend(
@@ -191,7 +199,8 @@ fn sequences_that_do_not_fit_are_refused_with_the_file() {
         );
         let folder = folder_with(&all);
         let text = format!(
-            "{HEAD}[collider.it]\nkind = \"mesh\"\nfile = \"mesh.obj\"\nmotion = {{ sequence = {{ file = \"s#.obj\" }} }}\n"
+            "{HEAD}[collider.it]\nkind = \"mesh\"\nfile = \"mesh.obj\"\n\
+                motion = {{ sequence = {{ file = \"s#.obj\" }} }}\n"
         );
         let problems = Model::build(&read_in(folder.path(), &text)).unwrap_err();
         problems.to_string()
@@ -199,12 +208,12 @@ fn sequences_that_do_not_fit_are_refused_with_the_file() {
     let (a, b) = (square(0.0), square(1.0));
     let gap = refusal(&[("s1.obj", a.clone()), ("s2.obj", b.clone()), ("s4.obj", b)]);
     assert!(
-        gap.contains("no file of number 3") && gap.contains("s4.obj"),
+        gap.contains("no file with number 3") && gap.contains("s4.obj"),
         "{gap}"
     );
     let few = refusal(&[("s1.obj", a.clone()), ("s2.obj", "v 0 0 0\n".into())]);
     assert!(
-        few.contains("`s2.obj` does not fit: it has 1 vertices, and the mesh 4"),
+        few.contains("`s2.obj` does not match: it has 1 vertices, but the mesh has 4"),
         "{few}"
     );
     assert!(

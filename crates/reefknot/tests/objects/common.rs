@@ -1,15 +1,16 @@
-//! A few lines of a scene, built.
+//! Helpers that build small scenes.
 
 use std::path::Path;
 
 use glam::DVec3;
-use reefknot::integrate::{self, Scratch};
-use reefknot::model::{Model, Object};
-use reefknot::state::State;
+use reefknot_sim::integrate::Scratch;
+use reefknot_sim::model::{Model, Object};
+use reefknot_sim::state::State;
+use reefknot_sim::step::step;
 
 pub(crate) use crate::read::read_in;
 
-/// A material for everything: 1000 kg/m³, as a shell 1 kg/m².
+/// Head with a material for all kinds: 1000 kg/m³, and 1 kg/m² as a shell.
 pub(crate) const HEAD: &str = "
 time = { duration = \"1 s\", frame_rate = 100, substeps = 1 }
 [material.stuff]
@@ -28,7 +29,7 @@ pub(crate) fn build(text: &str) -> Model {
     build_in(Path::new(""), text)
 }
 
-/// A model with one object of these lines.
+/// A model with one object of the given keys.
 pub(crate) fn object(lines: &str) -> Model {
     build(&format!("[object.it]\nmaterial = \"stuff\"\n{lines}\n"))
 }
@@ -38,7 +39,7 @@ pub(crate) fn group<'a>(object: &'a Object, name: &str) -> &'a [u32] {
     &found.unwrap_or_else(|| panic!("no group {name}")).vertices
 }
 
-/// A state some steps after the start, in which nodes are where they were.
+/// The start state at a later step: prescribed objects move, nodes do not.
 pub(crate) fn later(model: &Model, step: u64) -> State {
     State {
         step,
@@ -46,12 +47,12 @@ pub(crate) fn later(model: &Model, step: u64) -> State {
     }
 }
 
-/// The state after some steps from the start.
+/// The state after a number of computed steps.
 pub(crate) fn stepped(model: &Model, steps: usize) -> State {
     let mut scratch = Scratch::new(model);
     let mut state = model.start.clone();
     for _ in 0..steps {
-        state = integrate::step(model, &state, &mut scratch).unwrap().to;
+        state = step(model, &state, &mut scratch).unwrap().to;
     }
     state
 }
@@ -68,4 +69,5 @@ pub(crate) fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-pub(crate) const GRID: &str = "[object.it]\nkind = \"cloth-grid\"\nsize = [0.2, 0.2]\nvertices = [3, 3]\nmaterial = \"stuff\"\n";
+pub(crate) const GRID: &str = "[object.it]\nkind = \"cloth-grid\"\nsize = [0.2, 0.2]\n\
+    vertices = [3, 3]\nmaterial = \"stuff\"\n";

@@ -1,16 +1,19 @@
-//! Materials, and how things touch.
+//! Materials, and contact properties of surfaces and pairs.
 
-use reefknot::model::Kind;
+use reefknot_sim::model::ObjectType;
 
 use super::common::*;
 
 #[test]
-fn presets_give_way_to_what_the_scene_writes() {
+fn keys_of_the_scene_override_the_preset() {
     let model = build(
-        "[material.cloth]\npreset = \"cotton\"\nmembrane = [\"8 kN/m\", \"2 kN/m\"]\npoisson = 0\n[material.plain]\npreset = \"cotton\"\n[object.a]\nkind = \"cloth-grid\"\nsize = [1, 1]\nvertices = [2, 2]\nmaterial = \"cloth\"\n[object.b]\nkind = \"cloth-grid\"\nsize = [1, 1]\nvertices = [2, 2]\nmaterial = \"plain\"\n",
+        "[material.cloth]\npreset = \"cotton\"\nmembrane = [\"8 kN/m\", \"2 kN/m\"]\npoisson = 0\n\
+            [material.plain]\npreset = \"cotton\"\n[object.a]\nkind = \"cloth-grid\"\n\
+            size = [1, 1]\nvertices = [2, 2]\nmaterial = \"cloth\"\n[object.b]\n\
+            kind = \"cloth-grid\"\nsize = [1, 1]\nvertices = [2, 2]\nmaterial = \"plain\"\n",
     );
     let shell = |index: usize| match &model.objects[index].kind {
-        Kind::Shell(material) => material.clone(),
+        ObjectType::Shell(material) => material.clone(),
         kind => panic!("{kind:?}"),
     };
     let (own, plain) = (shell(0), shell(1));
@@ -23,7 +26,7 @@ fn presets_give_way_to_what_the_scene_writes() {
 }
 
 #[test]
-fn thickness_for_contact_is_its_own_or_what_the_scene_says() {
+fn the_contact_thickness_has_a_default_per_kind_and_a_key() {
     let thickness = |lines: &str| object(lines).objects[0].surface.thickness;
     let grid = "kind = \"cloth-grid\"\nsize = [1, 1]\nvertices = [2, 2]";
     assert_eq!(thickness(grid), 1e-3);
@@ -40,17 +43,22 @@ fn thickness_for_contact_is_its_own_or_what_the_scene_says() {
     let model = build("[collider.it]\nkind = \"plane\"\n");
     assert_eq!(model.objects[0].surface.thickness, 0.0);
     let model = object(&format!("{rod}\nproximity_radius = 0.02"));
-    let Kind::Rods(rods) = &model.objects[0].kind else {
+    let ObjectType::Rods(rods) = &model.objects[0].kind else {
         panic!()
     };
-    // The physical radius stays what weighs and bends.
+    // The proximity radius does not change the elastic radius.
     assert_eq!((rods.radius, rods.proximity_radius), ([0.002, 0.005], 0.02));
 }
 
 #[test]
-fn pairs_of_contact_follow_the_rules() {
+fn contact_properties_of_pairs_combine_those_of_the_surfaces() {
     let model = build(&format!(
-        "{GRID}contact = {{ friction = 0.9, restitution = 0.1, cohesion = 2, compliance = 1e-6 }}\n[collider.floor]\nkind = \"plane\"\ncontact = {{ friction = 0.4, restitution = 0.3, cohesion = 1, thickness = 0.003 }}\n[collider.wall]\nkind = \"box\"\nsize = [1, 1, 1]\n[contact]\nfriction = 0.25\ncompliance = 5e-6\npairs = [{{ between = [\"wall\", \"it\"], friction = 0.05, thickness = 0.01 }}, {{ between = [\"it\", \"it\"], friction = 0.7 }}]\n"
+        "{GRID}contact = {{ friction = 0.9, restitution = 0.1, cohesion = 2, compliance = 1e-6 }}\n\
+            [collider.floor]\nkind = \"plane\"\n\
+            contact = {{ friction = 0.4, restitution = 0.3, cohesion = 1, thickness = 0.003 }}\n\
+            [collider.wall]\nkind = \"box\"\nsize = [1, 1, 1]\n[contact]\nfriction = 0.25\n\
+            compliance = 5e-6\npairs = [{{ between = [\"wall\", \"it\"], friction = 0.05, \
+            thickness = 0.01 }}, {{ between = [\"it\", \"it\"], friction = 0.7 }}]\n"
     ));
     let between = |a: usize, b: usize| {
         let surface = |index: usize| &model.objects[index].surface;
@@ -70,7 +78,7 @@ fn pairs_of_contact_follow_the_rules() {
         (0.05, 0.01)
     );
     assert_eq!(between(0, 0).friction, 0.7);
-    // sqrt(0.4 · 0.25): the wall says nothing.
+    // sqrt(0.4 · 0.25): the wall has the default of the scene.
     assert!((between(1, 2).friction - 0.1_f64.sqrt()).abs() < 1e-15);
     assert_eq!(between(1, 2).compliance, 5e-6);
 }

@@ -1,16 +1,17 @@
-//! Hair: its number, its seed, and what it grows on.
+//! Grooms: count, seed, roots, and motion with the host.
 
 use std::f64::consts::PI;
 use std::path::Path;
 
 use glam::{DQuat, DVec3};
-use reefknot::generate::groom::Root;
-use reefknot::model::{Kind, Model, Movement};
-use reefknot::state::State;
+use reefknot_sim::generate::groom::Root;
+use reefknot_sim::model::{Model, Movement, ObjectType};
+use reefknot_sim::state::State;
 
 use super::common::*;
 
-const FUR: &str = "[object.fur]\nkind = \"groom\"\non = \"host\"\ncount = 50\nlength = 0.05\nvertices = 8\nradius = 1e-4\nmaterial = \"stuff\"\n";
+const FUR: &str = "[object.fur]\nkind = \"groom\"\non = \"host\"\ncount = 50\nlength = 0.05\n\
+    vertices = 8\nradius = 1e-4\nmaterial = \"stuff\"\n";
 
 fn lengths(points: &[DVec3], vertices: usize) -> Vec<f64> {
     let length = |rod: &[DVec3]| rod.windows(2).map(|p| p[0].distance(p[1])).sum();
@@ -20,7 +21,8 @@ fn lengths(points: &[DVec3], vertices: usize) -> Vec<f64> {
 #[test]
 fn the_seed_of_the_scene_changes_grooms_and_scattered_copies() {
     let text = format!(
-        "{FUR}[collider.host]\nkind = \"sphere\"\nradius = 0.1\n{GRID}copies = {{ scatter = {{ count = 3, min = [-1, -1, -1], max = [1, 1, 1] }} }}\n"
+        "{FUR}[collider.host]\nkind = \"sphere\"\nradius = 0.1\n\
+            {GRID}copies = {{ scatter = {{ count = 3, min = [-1, -1, -1], max = [1, 1, 1] }} }}\n"
     );
     let with_seed = |seed: u64, text: &str| {
         let scene = read_in(Path::new(""), &format!("seed = {seed}\n{HEAD}{text}"));
@@ -72,18 +74,21 @@ fn hairs_have_their_number_length_and_roots_on_the_exact_sphere() {
     assert!((count / (400.0 * PI) - 1.0).abs() < 0.01, "{count}");
 }
 
-/// Roots go with a host that turns and moves as if both were one rigid body; the rest is bent along, and stands there as
-/// it grew when the host has come to rest and only forces count.
+/// Roots move rigidly with the host. After the host has stopped, the quasi-static hair returns to
+/// its rest shape.
 #[test]
 fn hair_follows_a_moving_collider() {
     let text = format!(
-        "{FUR}curl_radius = 0.004\n[collider.host]\nkind = \"sphere\"\nradius = 0.1\nposition = [1, 0, 0]\nmotion = {{ angular_velocity = [0, 0, \"90 deg/s\"], velocity = [0, 0, 1], stop = 1 }}\n"
+        "{FUR}curl_radius = 0.004\n[collider.host]\nkind = \"sphere\"\nradius = 0.1\n\
+            position = [1, 0, 0]\nmotion = {{ angular_velocity = [0, 0, \"90 deg/s\"], \
+            velocity = [0, 0, 1], stop = 1 }}\n"
     );
-    // So stiff that they are at rest within a few steps of 10 ms.
+    // Stiff enough to reach equilibrium within a few steps of 10 ms.
     let text = text
         .replace("vertices = 8", "vertices = 20")
         .replace("radius = 1e-4", "radius = 1e-3");
-    let head = "gravity = [0, 0, 0]\nmethod = { integrator = \"newton\", quasi_static = true, solver = \"none\" }\n";
+    let head = "gravity = [0, 0, 0]\n\
+        method = { integrator = \"newton\", quasi_static = true, solver = \"none\" }\n";
     let stiff = HEAD.replace("young = 1e6", "young = 1e9");
     let scene = read_in(Path::new(""), &format!("{head}{stiff}{text}"));
     let model = Model::build(&scene).unwrap();
@@ -101,8 +106,8 @@ fn hair_follows_a_moving_collider() {
         let (now, expected) = (state.positions[vertex], moved(*start));
         assert!(close(now, expected, 1e-6), "{now} against {expected}");
     }
-    // Material frames stay perpendicular to their edges, and have turned with the host.
-    let Kind::Rods(rods) = &fur.kind else {
+    // Material frames stay perpendicular to their edges, and rotate with the host.
+    let ObjectType::Rods(rods) = &fur.kind else {
         panic!()
     };
     let (points, directors) = (model.points(0, &state), model.directors(0, &state).unwrap());
@@ -120,7 +125,8 @@ fn hair_follows_a_moving_collider() {
 #[test]
 fn roots_have_the_velocity_of_their_host() {
     let model = build(&format!(
-        "{FUR}[collider.host]\nkind = \"sphere\"\nradius = 0.1\nmotion = {{ angular_velocity = [0, 0, \"90 deg/s\"], velocity = [0, 0, 1] }}\n"
+        "{FUR}[collider.host]\nkind = \"sphere\"\nradius = 0.1\n\
+            motion = {{ angular_velocity = [0, 0, \"90 deg/s\"], velocity = [0, 0, 1] }}\n"
     ));
     let state = stepped(&model, 10);
     let roots = state.positions.iter().zip(&state.velocities).step_by(8);
@@ -134,7 +140,7 @@ fn roots_have_the_velocity_of_their_host() {
 }
 
 #[test]
-fn hair_rests_on_a_host_that_rests() {
+fn hair_on_a_host_at_rest_stays_at_rest_without_gravity_and_hangs_with_it() {
     let model = build(&format!(
         "{FUR}[collider.host]\nkind = \"sphere\"\nradius = 0.1\n"
     ));
@@ -147,19 +153,20 @@ fn hair_rests_on_a_host_that_rests() {
     for (start, now) in start.iter().zip(&state.positions) {
         assert!(close(*start, *now, 1e-12), "{start} {now}");
     }
-    // Roots rest to the bit, and what grows on them hangs down.
+    // With gravity, roots rest to the bit and the hair hangs down.
     let state = stepped(&model, 50);
     let mut lowered = 0.0;
     for (vertex, (start, now)) in start.iter().zip(&state.positions).enumerate() {
-        match vertex % 8 < 2 {
-            true => assert_eq!(start, now),
-            false => lowered += (start.z - now.z) / 300.0,
+        if vertex % 8 < 2 {
+            assert_eq!(start, now);
+        } else {
+            lowered += (start.z - now.z) / 300.0;
         }
     }
     assert!(lowered > 1e-3, "{lowered} m");
 }
 
-/// Where the roots of hair are on a host whose points are given.
+/// Positions of the roots on a host with the given points.
 fn roots_on(model: &Model, skin: &[DVec3]) -> Vec<DVec3> {
     let rooted = model.objects[0].rooted.as_ref().unwrap();
     let place = |root: &Root| {
@@ -172,23 +179,27 @@ fn roots_on(model: &Model, skin: &[DVec3]) -> Vec<DVec3> {
     rooted.roots.iter().map(place).collect()
 }
 
-/// Roots stay at the same weights of the same triangle, and hairs keep their length, however the host deforms: those that
-/// are jerked to a speed v are stretched by v/c, and by twice that where the wave is thrown back at the tip.
-fn assert_rooted(model: &Model, state: &State, skin: &[DVec3], jerk: f64) {
+/// Asserts that roots stay at the same weights of the same triangle, and that hairs keep their
+/// length: a sudden root velocity v stretches a hair by v/c, and by twice that where the wave is
+/// reflected at the tip.
+fn assert_rooted(model: &Model, state: &State, skin: &[DVec3], root_speed: f64) {
     let sound = (1e6_f64 / 1000.0).sqrt();
     let hairs = model.points(0, state);
     for (rod, place) in hairs.chunks(8).zip(roots_on(model, skin)) {
         assert!(close(rod[0], place, 1e-12), "{} against {place}", rod[0]);
-        // The first edge is as rigid as what holds it.
+        // The first edge is held, so it is rigid.
         assert!((rod[0].distance(rod[1]) / (0.05 / 7.0) - 1.0).abs() < 1e-9);
     }
     for length in lengths(&hairs, 8) {
-        assert!((length / 0.05 - 1.0).abs() < 2.0 * jerk / sound, "{length}");
+        assert!(
+            (length / 0.05 - 1.0).abs() < 2.0 * root_speed / sound,
+            "{length}"
+        );
     }
 }
 
-/// On something simulated hair is tied: roots give way by what they weigh over the stiffness of their first edge, which is a few
-/// micrometres, and by as many times more as the cloth swings harder than gravity.
+/// Hair on a simulated host has ties. They stretch by weight over stiffness, a few micrometres, and
+/// more if the cloth accelerates faster than gravity.
 #[test]
 fn hair_follows_simulated_cloth() {
     let text = format!(
@@ -208,9 +219,9 @@ fn hair_follows_simulated_cloth() {
     assert!(fallen.fold(0.0, f64::max) > 0.01);
 }
 
-/// What is simulated feels the hair that it carries: thrown cloth takes along hair that rests, and the momentum of both together stays.
+/// Hair acts on its host: thrown cloth accelerates its hair, and the total momentum is constant.
 #[test]
-fn cloth_feels_its_hair() {
+fn hair_and_cloth_exchange_momentum() {
     let text = format!(
         "{FUR}{}velocity = [0.3, 0, 1]\n",
         GRID.replace("object.it", "object.host")
@@ -233,13 +244,13 @@ fn cloth_feels_its_hair() {
     let own = momentum(&model.start, cloth.clone());
     assert!(
         !close(own, momentum(&state, cloth), 1e-3 * own.length()),
-        "the cloth passes some of it on, or takes some"
+        "the cloth exchanges no momentum with the hair"
     );
 }
 
 #[test]
-fn hair_follows_a_host_of_a_mesh_sequence() {
-    // The sphere of every file is longer along z than the one before.
+fn hair_follows_a_host_with_a_mesh_sequence() {
+    // Spheres, stretched more along z in each file.
     let model = build("[collider.it]\nkind = \"sphere\"\nradius = 0.1\n");
     let mesh = &model.objects[0].mesh;
     let file = |stretch: f64| {
@@ -259,12 +270,13 @@ fn hair_follows_a_host_of_a_mesh_sequence() {
     let model = build_in(
         folder.path(),
         &format!(
-            "{FUR}[collider.host]\nkind = \"mesh\"\nfile = \"b.1.obj\"\nposition = [0, 0, 1]\nmotion = {{ sequence = {{ file = \"b.#.obj\", frame_rate = 10 }} }}\n"
+            "{FUR}[collider.host]\nkind = \"mesh\"\nfile = \"b.1.obj\"\nposition = [0, 0, 1]\n\
+                motion = {{ sequence = {{ file = \"b.#.obj\", frame_rate = 10 }} }}\n"
         ),
     );
     for step in [0, 5, 10, 13, 20, 30] {
         let state = stepped(&model, step);
-        // Half of 0.1 m in 0.1 s, from rest and back to rest.
+        // 0.5 × 0.1 m in 0.1 s, with a sudden start and stop.
         assert_rooted(&model, &state, &model.points(1, &state), 2.0 * 0.5);
     }
     let skin = model.points(1, &later(&model, 20));
@@ -278,11 +290,13 @@ fn hair_follows_a_host_of_a_mesh_sequence() {
     }
 }
 
-/// Fur that is thrown with its body would otherwise be torn out of it in the first step.
+/// Otherwise the first step would tear fur from a thrown host.
 #[test]
-fn fur_starts_with_the_motion_of_what_it_grows_on() {
+fn fur_starts_with_the_velocity_of_its_host() {
     let model = build(&format!(
-        "{FUR}[object.host]\nkind = \"solid-ball\"\nradius = 0.1\nedge = 0.05\nmaterial = \"stuff\"\nposition = [1, 0, 0]\nvelocity = [1, 2, 3]\nangular_velocity = [0, 0, 4]\n"
+        "{FUR}[object.host]\nkind = \"solid-ball\"\nradius = 0.1\nedge = 0.05\n\
+            material = \"stuff\"\nposition = [1, 0, 0]\nvelocity = [1, 2, 3]\n\
+            angular_velocity = [0, 0, 4]\n"
     ));
     let Movement::Simulated(nodes) = &model.objects[0].movement else {
         panic!("fur is simulated");

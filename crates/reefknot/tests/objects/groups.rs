@@ -1,28 +1,28 @@
-//! Where the groups of objects and the surfaces of colliders are.
+//! Groups of objects, and surfaces of colliders.
 
 use glam::DVec3;
-use reefknot::model::{Kind, Object};
+use reefknot_sim::model::{Object, ObjectType};
 
 use super::common::*;
 
-/// The vertices for which something is true.
-fn all_with(object: &Object, is_in: impl Fn(DVec3) -> bool) -> Vec<u32> {
+/// Vertices whose position satisfies a condition.
+fn vertices_where(object: &Object, is_in: impl Fn(DVec3) -> bool) -> Vec<u32> {
     let points = (0..).zip(&object.mesh.points);
     points.filter(|(_, p)| is_in(**p)).map(|(v, _)| v).collect()
 }
 
 #[test]
-fn groups_of_sheets_are_where_the_documentation_says() {
+fn groups_of_sheets_are_the_documented_ones() {
     for kind in ["right", "alternating", "unstructured"] {
         let model = object(&format!(
             "kind = \"cloth-grid\"\nsize = [0.4, 0.2]\nvertices = [5, 4]\ntriangles = \"{kind}\""
         ));
         let sheet = &model.objects[0];
-        let left = all_with(sheet, |p| p.x < -0.2 + 1e-12);
-        let right = all_with(sheet, |p| p.x > 0.2 - 1e-12);
-        let bottom = all_with(sheet, |p| p.y < -0.1 + 1e-12);
-        let top = all_with(sheet, |p| p.y > 0.1 - 1e-12);
-        let corners = all_with(sheet, |p| {
+        let left = vertices_where(sheet, |p| p.x < -0.2 + 1e-12);
+        let right = vertices_where(sheet, |p| p.x > 0.2 - 1e-12);
+        let bottom = vertices_where(sheet, |p| p.y < -0.1 + 1e-12);
+        let top = vertices_where(sheet, |p| p.y > 0.1 - 1e-12);
+        let corners = vertices_where(sheet, |p| {
             p.x.abs() > 0.2 - 1e-12 && p.y.abs() > 0.1 - 1e-12
         });
         assert_eq!((left.len(), top.len(), corners.len()), (4, 5, 4), "{kind}");
@@ -40,9 +40,12 @@ fn groups_of_sheets_are_where_the_documentation_says() {
     let disc = &model.objects[0];
     assert_eq!(
         group(disc, "rim"),
-        all_with(disc, |p| p.length() > 0.25 - 1e-9)
+        vertices_where(disc, |p| p.length() > 0.25 - 1e-9)
     );
-    assert_eq!(group(disc, "centre"), all_with(disc, |p| p == DVec3::ZERO));
+    assert_eq!(
+        group(disc, "centre"),
+        vertices_where(disc, |p| p == DVec3::ZERO)
+    );
 }
 
 #[test]
@@ -55,7 +58,8 @@ fn groups_of_rods_are_their_ends() {
     assert_eq!(rod.mesh.points[0], DVec3::ZERO);
     assert!(close(rod.mesh.points[4], DVec3::X * 0.4, 1e-15));
     let model = object(
-        "kind = \"rod-helix\"\nhelix_radius = 0.05\npitch = -0.03\nlength = 1\nvertices = 101\nradius = 0.001",
+        "kind = \"rod-helix\"\nhelix_radius = 0.05\npitch = -0.03\nlength = 1\nvertices = 101\n\
+            radius = 0.001",
     );
     let helix = &model.objects[0];
     assert!(close(helix.mesh.points[0], DVec3::X * 0.05, 1e-15));
@@ -67,7 +71,7 @@ fn groups_of_rods_are_their_ends() {
     let knot = &model.objects[0];
     let [left, right] = ["left", "right"].map(|name| group(knot, name).to_vec());
     assert_eq!((left.len(), right.len()), (2, 2));
-    // Their ends along x: two to the left of everything, two to the right.
+    // Along x, two ends are left of the knot and two right of it.
     let x = |vertex: &u32| knot.mesh.points[*vertex as usize].x;
     let least = knot.mesh.points.iter().map(|p| p.x).fold(0.0, f64::min);
     assert!(left.iter().all(|vertex| x(vertex) < 0.9 * least));
@@ -76,35 +80,47 @@ fn groups_of_rods_are_their_ends() {
 }
 
 #[test]
-fn groups_of_solids_are_where_the_documentation_says() {
+fn groups_of_solids_are_the_documented_ones() {
     let model = object("kind = \"solid-box\"\nsize = [0.2, 0.4, 0.6]\ncells = [2, 2, 2]");
     let solid = &model.objects[0];
-    assert_eq!(group(solid, "left"), all_with(solid, |p| p.x < -0.099));
-    assert_eq!(group(solid, "back"), all_with(solid, |p| p.y > 0.199));
-    assert_eq!(group(solid, "front"), all_with(solid, |p| p.y < -0.199));
-    assert_eq!(group(solid, "top"), all_with(solid, |p| p.z > 0.299));
+    assert_eq!(
+        group(solid, "left"),
+        vertices_where(solid, |p| p.x < -0.099)
+    );
+    assert_eq!(group(solid, "back"), vertices_where(solid, |p| p.y > 0.199));
+    assert_eq!(
+        group(solid, "front"),
+        vertices_where(solid, |p| p.y < -0.199)
+    );
+    assert_eq!(group(solid, "top"), vertices_where(solid, |p| p.z > 0.299));
     let model = object("kind = \"solid-beam\"\nlength = 0.4\nsection = [0.1, 0.1]\ncells = 1");
     let beam = &model.objects[0];
-    assert_eq!(group(beam, "left"), all_with(beam, |p| p.x == 0.0));
-    assert_eq!(group(beam, "right"), all_with(beam, |p| p.x > 0.4 - 1e-12));
+    assert_eq!(group(beam, "left"), vertices_where(beam, |p| p.x == 0.0));
+    assert_eq!(
+        group(beam, "right"),
+        vertices_where(beam, |p| p.x > 0.4 - 1e-12)
+    );
     let model = object("kind = \"solid-ball\"\nradius = 0.1\nedge = 0.03");
     let ball = &model.objects[0];
     assert_eq!(
         group(ball, "surface"),
-        all_with(ball, |p| p.length() > 0.1 - 1e-9)
+        vertices_where(ball, |p| p.length() > 0.1 - 1e-9)
     );
-    assert_eq!(group(ball, "centre"), all_with(ball, |p| p == DVec3::ZERO));
+    assert_eq!(
+        group(ball, "centre"),
+        vertices_where(ball, |p| p == DVec3::ZERO)
+    );
     let model = object("kind = \"solid-half-ball\"\nradius = 0.1\nedge = 0.03");
     let half = &model.objects[0];
     assert!(half.mesh.points.iter().all(|p| p.z <= 0.0));
-    assert_eq!(group(half, "flat"), all_with(half, |p| p.z == 0.0));
+    assert_eq!(group(half, "flat"), vertices_where(half, |p| p.z == 0.0));
     assert_eq!(
         group(half, "dome"),
-        all_with(half, |p| p.length() > 0.1 - 1e-9)
+        vertices_where(half, |p| p.length() > 0.1 - 1e-9)
     );
     assert_eq!(
         group(half, "pole"),
-        all_with(half, |p| close(p, DVec3::Z * -0.1, 1e-9))
+        vertices_where(half, |p| close(p, DVec3::Z * -0.1, 1e-9))
     );
     let model = object(
         "kind = \"solid-tube\"\nradius = 0.06\ninner_radius = 0.04\nlength = 0.2\nedge = 0.01",
@@ -113,22 +129,25 @@ fn groups_of_solids_are_where_the_documentation_says() {
     let across = |p: DVec3| p.x.hypot(p.y);
     assert_eq!(
         group(tube, "inside"),
-        all_with(tube, |p| across(p) < 0.04 + 1e-9)
+        vertices_where(tube, |p| across(p) < 0.04 + 1e-9)
     );
     assert_eq!(
         group(tube, "outside"),
-        all_with(tube, |p| across(p) > 0.06 - 1e-9)
+        vertices_where(tube, |p| across(p) > 0.06 - 1e-9)
     );
     assert_eq!(
         group(tube, "bottom"),
-        all_with(tube, |p| p.z < -0.1 + 1e-12)
+        vertices_where(tube, |p| p.z < -0.1 + 1e-12)
     );
-    assert_eq!(group(tube, "top"), all_with(tube, |p| p.z > 0.1 - 1e-12));
+    assert_eq!(
+        group(tube, "top"),
+        vertices_where(tube, |p| p.z > 0.1 - 1e-12)
+    );
 }
 
-/// The box around each shape, as the documentation puts it about its origin.
+/// The bounding box of each shape relative to its origin.
 #[test]
-fn every_collider_stands_where_the_documentation_says() {
+fn every_collider_has_the_documented_bounding_box() {
     let shapes = [
         (
             "box",
@@ -177,12 +196,12 @@ fn every_collider_stands_where_the_documentation_says() {
         let high = points.iter().fold(points[0], |high, p| high.max(*p));
         assert!(close(low, DVec3::new(a, b, c), 1e-12), "{kind} {low}");
         assert!(close(high, DVec3::new(d, e, f), 1e-12), "{kind} {high}");
-        let Kind::Collider(exact) = &it.kind else {
+        let ObjectType::Collider(exact) = &it.kind else {
             panic!("{kind}")
         };
         let is_mesh = ["funnel", "stairs", "nail"].contains(&kind);
         assert_eq!(exact.is_none(), is_mesh, "{kind}");
-        // The triangles lie on the shape that contact sees.
+        // The vertices of the drawn triangles lie on the exact shape.
         if let Some(exact) = exact {
             for point in points {
                 assert!(

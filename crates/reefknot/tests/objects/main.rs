@@ -1,5 +1,4 @@
-//! Every kind of object and collider, from a few lines of a scene: how heavy it is, where its groups are, where it is
-//! put, and what its copies, seeds and hairs do.
+//! Every kind of object and collider: mass, groups, placement, copies, contact properties, grooms.
 
 #[cfg(test)]
 mod common;

@@ -1,8 +1,8 @@
-//! What everything weighs.
+//! Masses of objects.
 
 use std::f64::consts::PI;
 
-use reefknot::model::{Kind, Movement};
+use reefknot_sim::model::{Movement, ObjectType};
 
 use super::common::*;
 
@@ -17,16 +17,16 @@ fn assert_mass(lines: &str, vertices: usize, mass: f64, tolerance: f64) {
         "{lines}: {} kg against {mass} kg",
         object.mass
     );
-    // What is simulated has its mass in its nodes.
+    // The nodes of a simulated object carry its mass.
     if let Movement::Simulated(nodes) = &object.movement {
         let sum: f64 = model.masses[nodes.clone()].iter().sum();
         assert!((sum / object.mass - 1.0).abs() < 1e-12);
     }
 }
 
-/// Area times 1 kg/m². Only the disc is a polygon instead of what it stands for.
+/// Area times 1 kg/m². The disc is a polygon.
 #[test]
-fn cloth_weighs_its_area() {
+fn the_mass_of_cloth_is_area_times_area_density() {
     let grid = "kind = \"cloth-grid\"\nsize = [0.3, 0.2]\nvertices = [4, 3]";
     assert_mass(grid, 12, 0.06, 1e-12);
     assert_mass(&format!("{grid}\ntriangles = \"right\""), 12, 0.06, 1e-12);
@@ -48,7 +48,7 @@ fn cloth_weighs_its_area() {
         bunny_area(),
         1e-9,
     );
-    // Stretched along x and y, cloth has more area, not more mass by area.
+    // A scale changes the area, not the area density.
     assert_mass(&format!("{grid}\nscale = [2, 3, 5]"), 12, 0.36, 1e-12);
 }
 
@@ -62,9 +62,9 @@ fn bunny_area() -> f64 {
     mesh.triangles.iter().map(area).sum()
 }
 
-/// Section times length times 1000 kg/m³.
+/// Cross-section times length times 1000 kg/m³.
 #[test]
-fn rods_weigh_their_length() {
+fn the_mass_of_rods_is_section_times_length_times_density() {
     let section = PI * 9e-6 * 1000.0;
     let radius = "vertices = 41\nradius = \"3 mm\"";
     assert_mass(
@@ -75,7 +75,7 @@ fn rods_weigh_their_length() {
     );
     let ribbon = "kind = \"rod\"\nlength = 0.4\nvertices = 2\nradius = [\"9 mm\", \"1 mm\"]";
     assert_mass(ribbon, 2, 0.4 * section, 1e-12);
-    // Chords of turns of 40 edges are 0.1% shorter than their arcs.
+    // Chords of a turn with 40 edges are 0.1% shorter than their arcs.
     let helix = "kind = \"rod-helix\"\nhelix_radius = 0.05\npitch = 0.03\nlength = 0.3";
     assert_mass(&format!("{helix}\n{radius}"), 41, 0.3 * section, 2e-3);
     let polygon = 41.0 * 2.0 * 0.1 * (PI / 41.0).sin();
@@ -89,29 +89,32 @@ fn rods_weigh_their_length() {
     assert_mass(&format!("{straight}\n{radius}"), 41, 0.3 * section, 1e-9);
     let knot = "kind = \"reef-knot\"\nlength = 0.7\nvertices = 140\nradius = \"3 mm\"";
     assert_mass(knot, 280, 1.4 * section, 5e-3);
-    // Half the scale, half the length; a radius stays as it was given.
+    // A scale changes the length, not the radius.
     let scaled = format!("kind = \"rod\"\nlength = 0.4\n{radius}\nscale = 0.5");
     assert_mass(&scaled, 41, 0.2 * section, 1e-12);
 }
 
 #[test]
-fn a_rope_by_linear_density_weighs_that_times_its_length() {
+fn the_mass_of_a_rope_is_linear_density_times_length() {
     let model = build(
-        "[material.rope]\npreset = \"nylon-rope\"\nlinear_density = \"8 g/m\"\n[object.it]\nmaterial = \"rope\"\nkind = \"rod\"\nlength = 2.5\nvertices = 11\nradius = 0.005\n",
+        "[material.rope]\npreset = \"nylon-rope\"\nlinear_density = \"8 g/m\"\n[object.it]\n\
+            material = \"rope\"\nkind = \"rod\"\nlength = 2.5\nvertices = 11\nradius = 0.005\n",
     );
     assert!((model.objects[0].mass - 0.02).abs() < 1e-15);
 }
 
-/// Volume times 1000 kg/m³. What is round loses some percent to its flat faces, at these sizes.
+/// Volume times 1000 kg/m³. The flat faces of round solids reduce it by some percent.
 #[test]
-fn solids_weigh_their_volume() {
+fn the_mass_of_solids_is_volume_times_density() {
     for cut in ["five", "six"] {
         let solid = format!(
-            "kind = \"solid-box\"\nsize = [0.1, 0.2, 0.3]\ncells = [1, 2, 3]\ntetrahedra = \"{cut}\""
+            "kind = \"solid-box\"\nsize = [0.1, 0.2, 0.3]\ncells = [1, 2, 3]\n\
+                tetrahedra = \"{cut}\""
         );
         assert_mass(&solid, 24, 6.0, 1e-12);
         let beam = format!(
-            "kind = \"solid-beam\"\nlength = 0.4\nsection = [0.06, 0.04]\ncells = 2\ntetrahedra = \"{cut}\""
+            "kind = \"solid-beam\"\nlength = 0.4\nsection = [0.06, 0.04]\ncells = 2\n\
+                tetrahedra = \"{cut}\""
         );
         // Cells of 2 cm: 21 by 4 by 3 vertices.
         assert_mass(&beam, 252, 0.96, 1e-12);
@@ -155,7 +158,7 @@ fn solids_weigh_their_volume() {
 }
 
 #[test]
-fn a_solid_of_a_file_weighs_its_tetrahedra_and_an_embedded_surface_what_it_encloses() {
+fn the_mass_of_imported_solids_and_embedded_surfaces_is_that_of_their_volume() {
     let model = object("kind = \"solid-mesh\"\nfile = \"bunny_coarse.msh\"\nup = \"y\"");
     let it = &model.objects[0];
     let volume = |[a, b, c, d]: &[u32; 4]| {
@@ -166,7 +169,7 @@ fn a_solid_of_a_file_weighs_its_tetrahedra_and_an_embedded_surface_what_it_enclo
     assert!(volumes.iter().all(|volume| *volume > 0.0));
     let mass = 1000.0 * volumes.iter().sum::<f64>();
     assert!((it.mass / mass - 1.0).abs() < 1e-9);
-    assert!(matches!(it.kind, Kind::Solid(_)));
+    assert!(matches!(it.kind, ObjectType::Solid(_)));
 
     let surface = "surface = { kind = \"box\", size = [0.1, 0.2, 0.3] }";
     assert_mass(
@@ -176,13 +179,13 @@ fn a_solid_of_a_file_weighs_its_tetrahedra_and_an_embedded_surface_what_it_enclo
         1e-12,
     );
     let model = object(&format!("kind = \"embedded\"\n{surface}\ncells = 6"));
-    let Kind::Embedded(_, embedding) = &model.objects[0].kind else {
+    let ObjectType::Embedded(_, embedding) = &model.objects[0].kind else {
         panic!("{:?}", model.objects[0].kind);
     };
-    // The lattice holds every vertex of the surface where it is.
+    // The weights of the lattice reproduce every vertex of the surface.
     for (stencil, point) in embedding.weights.iter().zip(&model.objects[0].mesh.points) {
         assert!(close(
-            stencil.place(&embedding.lattice.points),
+            stencil.position(&embedding.lattice.points),
             *point,
             1e-12
         ));
@@ -190,7 +193,7 @@ fn a_solid_of_a_file_weighs_its_tetrahedra_and_an_embedded_surface_what_it_enclo
 }
 
 #[test]
-fn rigid_props_weigh_their_volume_or_what_they_are_told() {
+fn the_mass_of_props_is_that_of_their_volume_or_the_given_one() {
     let prop = |shape: &str| format!("kind = \"rigid\"\nshape = {{ {shape} }}");
     assert_mass(
         &prop("kind = \"box\", size = [0.1, 0.2, 0.3]"),
@@ -198,7 +201,7 @@ fn rigid_props_weigh_their_volume_or_what_they_are_told() {
         6.0,
         1e-12,
     );
-    // A sphere of 48 by 24 faces loses 0.8% of its volume.
+    // A sphere of 48 × 24 faces has 0.8% less volume.
     let sphere = prop("kind = \"sphere\", radius = 0.1");
     assert_mass(&sphere, 0, 4.0 / 3.0 * PI, 1e-2);
     assert_mass(
@@ -221,8 +224,9 @@ fn rigid_props_weigh_their_volume_or_what_they_are_told() {
     let stairs = "kind = \"stairs\", steps = 3, tread = 0.1, rise = 0.1, width = 0.5";
     assert_mass(&prop(stairs), 0, 30.0, 1e-12);
     let model = build(
-        "[object.it]\nkind = \"rigid\"\nshape = { kind = \"sphere\", radius = 0.1 }\nmass = 2.5\ncopies = { array = { count = [3, 1, 1], spacing = [1, 0, 0] } }\n",
+        "[object.it]\nkind = \"rigid\"\nshape = { kind = \"sphere\", radius = 0.1 }\nmass = 2.5\n\
+            copies = { array = { count = [3, 1, 1], spacing = [1, 0, 0] } }\n",
     );
-    // Three copies, each of which weighs that.
+    // Three copies of that mass each.
     assert_eq!(model.objects[0].mass, 7.5);
 }

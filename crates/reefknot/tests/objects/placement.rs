@@ -1,17 +1,17 @@
-//! Scale, turn, place, unit, up, copies.
+//! Scale, rotation, position, unit, up axis and copies.
 
 use std::f64::consts::PI;
 
 use glam::{DQuat, DVec3};
-use reefknot::model::{Kind, Model};
+use reefknot_sim::model::{Model, ObjectType};
 
 use super::common::*;
 
 #[test]
-fn a_scale_that_makes_another_shape_leaves_the_mesh() {
+fn a_scale_to_another_kind_of_shape_makes_a_collider_a_mesh() {
     let exact = |lines: &str| {
         let model = build(&format!("[collider.it]\n{lines}\n"));
-        let Kind::Collider(exact) = &model.objects[0].kind else {
+        let ObjectType::Collider(exact) = &model.objects[0].kind else {
             panic!("{lines}")
         };
         exact.clone()
@@ -23,11 +23,11 @@ fn a_scale_that_makes_another_shape_leaves_the_mesh() {
     assert!(distance(DVec3::X * 2.0).abs() < 1e-15 && distance(DVec3::Z * 2.5).abs() < 1e-15);
 }
 
-/// Scaled, then turned about the origin, then shifted.
 #[test]
-fn a_point_is_scaled_then_turned_then_shifted() {
+fn points_are_scaled_then_rotated_then_translated() {
     let model = object(
-        "kind = \"rod\"\nlength = 1\nvertices = 2\nradius = 0.01\nscale = [3, 1, 1]\nrotation = { axis = [0, 0, 2], angle = \"90 deg\" }\nposition = [1, 2, 3]",
+        "kind = \"rod\"\nlength = 1\nvertices = 2\nradius = 0.01\nscale = [3, 1, 1]\n\
+            rotation = { axis = [0, 0, 2], angle = \"90 deg\" }\nposition = [1, 2, 3]",
     );
     let points = &model.objects[0].mesh.points;
     assert!(close(points[0], DVec3::new(1.0, 2.0, 3.0), 1e-15));
@@ -36,15 +36,21 @@ fn a_point_is_scaled_then_turned_then_shifted() {
 
 const OBJ: &str = "v 0 0 0\nv 10 0 0\nv 0 20 0\nv 0 0 30\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
 
-const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nelement face 4\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n10 0 0\n0 20 0\n0 0 30\n3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n";
+const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\n\
+    property float z\nelement face 4\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n\
+    10 0 0\n0 20 0\n0 0 30\n3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n";
 
-const GMSH_2: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 10 0 0\n3 0 20 0\n4 0 0 30\n$EndNodes\n$Elements\n1\n1 4 0 1 2 3 4\n$EndElements\n";
+const GMSH_2: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 10 0 0\n\
+    3 0 20 0\n4 0 0 30\n$EndNodes\n$Elements\n1\n1 4 0 1 2 3 4\n$EndElements\n";
 
-const GMSH_4: &str = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n0 0 0\n10 0 0\n0 20 0\n0 0 30\n$EndNodes\n$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 4\n$EndElements\n";
+const GMSH_4: &str = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n\
+    0 0 0\n10 0 0\n0 20 0\n0 0 30\n$EndNodes\n$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 4\n\
+    $EndElements\n";
 
-/// A tetrahedron with legs of 10, 20 and 30 cm, y up in the file: (x, y, z) becomes (x, −z, y).
+/// A tetrahedron with legs of 10, 20 and 30 cm. With y up in the file, (x, y, z) becomes
+/// (x, −z, y).
 #[test]
-fn meshes_of_every_format_come_in_their_unit_and_with_their_up() {
+fn unit_and_up_axis_apply_to_every_mesh_format() {
     let folder = folder_with(&[
         ("a.obj", OBJ),
         ("a.ply", PLY),
@@ -59,7 +65,8 @@ fn meshes_of_every_format_come_in_their_unit_and_with_their_up() {
             let model = build_in(
                 folder.path(),
                 &format!(
-                    "[object.it]\nkind = \"{kind}\"\nfile = \"{file}\"\nunit = \"cm\"\nup = \"y\"\nmaterial = \"stuff\"\nposition = [0, 0, 1]\n"
+                    "[object.it]\nkind = \"{kind}\"\nfile = \"{file}\"\nunit = \"cm\"\nup = \"y\"\n\
+                        material = \"stuff\"\nposition = [0, 0, 1]\n"
                 ),
             );
             let points = &model.objects[0].mesh.points;
@@ -77,15 +84,18 @@ fn meshes_of_every_format_come_in_their_unit_and_with_their_up() {
 }
 
 #[test]
-fn curves_of_files_become_rods_with_ends() {
+fn polylines_of_files_become_rods_with_ends() {
     let lines = "v 0 0 0\nv 5 5 5\nv 1 0 0\nv 2 0 0\nv 0 1 0\nv 0 2 0\nl 1 3 4\nl 5 6\n";
-    let edges = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement edge 2\nproperty int vertex1\nproperty int vertex2\nend_header\n0 0 0\n1 0 0\n2 0 0\n0 1\n1 2\n";
+    let edges = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n\
+        property float z\nelement edge 2\nproperty int vertex1\nproperty int vertex2\nend_header\n\
+        0 0 0\n1 0 0\n2 0 0\n0 1\n1 2\n";
     let folder = folder_with(&[("hair.obj", lines), ("hair.ply", edges)]);
     let rods = |file: &str| {
         build_in(
             folder.path(),
             &format!(
-                "[object.it]\nkind = \"rod-mesh\"\nfile = \"{file}\"\nradius = 0.001\nmaterial = \"stuff\"\n"
+                "[object.it]\nkind = \"rod-mesh\"\nfile = \"{file}\"\nradius = 0.001\n\
+                    material = \"stuff\"\n"
             ),
         )
     };
@@ -100,9 +110,10 @@ fn curves_of_files_become_rods_with_ends() {
 }
 
 #[test]
-fn copies_in_an_array_count_on_and_carry_their_groups() {
+fn copies_in_an_array_have_consecutive_vertices_and_groups_of_all() {
     let model = build(&format!(
-        "{GRID}position = [1, 0, 0]\ncopies = {{ array = {{ count = [2, 1, 3], spacing = [0.5, 9, 0.25] }} }}\n"
+        "{GRID}position = [1, 0, 0]\n\
+            copies = {{ array = {{ count = [2, 1, 3], spacing = [0.5, 9, 0.25] }} }}\n"
     ));
     let it = &model.objects[0];
     assert_eq!((it.copies, it.mesh.points.len()), (6, 54));
@@ -123,7 +134,7 @@ fn copies_in_an_array_count_on_and_carry_their_groups() {
     for (offset, [x, z]) in offsets.iter().zip(expected) {
         assert!(close(*offset, DVec3::new(x, 0.0, z), 1e-15), "{offset}");
     }
-    // The first copy is where the object was put.
+    // The first copy is at the position of the object.
     assert!(close(first, DVec3::new(0.9, -0.1, 0.0), 1e-15));
     let corners: Vec<u32> = (0..6)
         .flat_map(|copy| [0, 2, 6, 8].map(|corner| 9 * copy + corner))
@@ -137,7 +148,7 @@ fn scattered(table: &str) -> Model {
 }
 
 #[test]
-fn scattered_copies_keep_their_distance_and_their_bits() {
+fn scattered_copies_keep_their_distance_and_are_reproducible() {
     let table = "count = 30, min = [-1, -1, 0], max = [1, 1, 2]";
     let places = |model: &Model| -> Vec<DVec3> {
         let middles = model.objects[0].mesh.points.chunks(9);
@@ -171,11 +182,11 @@ fn scattered_copies_keep_their_distance_and_their_bits() {
     }
 }
 
-/// Each copy spins about its own middle.
 #[test]
-fn copies_spin_about_their_own_middles() {
+fn each_copy_spins_about_its_own_centre() {
     let model = build(&format!(
-        "{GRID}copies = {{ array = {{ count = [2, 1, 1], spacing = [5, 0, 0] }} }}\nvelocity = [0, 0, 1]\nangular_velocity = [0, 0, 2]\n"
+        "{GRID}copies = {{ array = {{ count = [2, 1, 1], spacing = [5, 0, 0] }} }}\n\
+            velocity = [0, 0, 1]\nangular_velocity = [0, 0, 2]\n"
     ));
     for copy in 0..2 {
         let nodes = 9 * copy..9 * copy + 9;
@@ -201,9 +212,9 @@ fn copies_spin_about_their_own_middles() {
     }
 }
 
-/// The first axis of a section is fixed to the rod: a turn of the object turns it too, and so does each copy's.
+/// Rotations of an object and of its copies rotate the directors.
 #[test]
-fn sections_turn_with_their_rod() {
+fn directors_rotate_with_their_rod() {
     let ribbon = "kind = \"rod\"\nlength = 1\nvertices = 4\nradius = [0.01, 0.001]";
     let director = |lines: &str| -> Vec<DVec3> {
         let model = object(&format!("{ribbon}\n{lines}"));
@@ -217,24 +228,24 @@ fn sections_turn_with_their_rod() {
     {
         assert!(close(turn * *start, turned, 1e-12), "{start} {turned}");
     }
-    // A bend shows how each copy is turned: seen from there, all sections are alike.
+    // The bend of a rod defines a frame per copy, in which the directors of all copies agree.
     let model = object(
-        "kind = \"rod-spline\"\npoints = [[0, 0, 0], [1, 0, 0], [1, 1, 0]]\nvertices = 4\nradius = [0.01, 0.001]\ncopies = { scatter = { count = 5, min = [-9, -9, -9], max = [9, 9, 9] } }",
+        "kind = \"rod-spline\"\npoints = [[0, 0, 0], [1, 0, 0], [1, 1, 0]]\nvertices = 4\n\
+            radius = [0.01, 0.001]\n\
+            copies = { scatter = { count = 5, min = [-9, -9, -9], max = [9, 9, 9] } }",
     );
     let points = &model.objects[0].mesh.points;
     let directors = model.directors(0, &model.start).unwrap();
-    let seen = |copy: usize| -> Vec<DVec3> {
+    let in_frame = |copy: usize| -> Vec<DVec3> {
         let edge = |i: usize| points[4 * copy + i + 1] - points[4 * copy + i];
         let along = edge(0).normalize();
         let normal = edge(0).cross(edge(1)).normalize();
         let frame = glam::DMat3::from_cols(along, normal.cross(along), normal);
-        let of_copy = directors[3 * copy..3 * copy + 3].iter();
-        of_copy
-            .map(|director| frame.transpose() * *director)
-            .collect()
+        let own = directors[3 * copy..3 * copy + 3].iter();
+        own.map(|director| frame.transpose() * *director).collect()
     };
     for copy in 1..5 {
-        for (first, other) in seen(0).iter().zip(seen(copy)) {
+        for (first, other) in in_frame(0).iter().zip(in_frame(copy)) {
             assert!(close(*first, other, 1e-12), "{first} {other}");
         }
     }

@@ -1,10 +1,10 @@
-//! Reading a scene that must be right.
+//! Reads scenes that must be valid.
 
 use std::path::Path;
 
-use reefknot::scene::{Scene, SceneRequest};
+use reefknot_sim::scene::{Scene, SceneRequest};
 
-/// The scene of a text whose paths are from a folder.
+/// The scene of a text, with paths relative to a folder.
 pub(crate) fn read_in(folder: &Path, text: &str) -> Scene {
     let request = SceneRequest {
         file: "scene.toml".into(),

@@ -1,14 +1,14 @@
-//! The three storages, round trips, and files that are none.
+//! The three storage formats, round trips, and invalid files.
 
 use hdf5_pure::FileBuilder;
 use proptest::prelude::*;
 
 use super::*;
-use crate::numbers::Numbers;
+use crate::random::Random;
 
 type Change = fn(&mut Local);
 
-/// A local problem of two contacts as a file has it.
+/// Arrays of a file with a local problem of two contacts.
 #[derive(Clone)]
 struct Local {
     spacedim: Vec<i32>,
@@ -20,7 +20,7 @@ struct Local {
     mu: Vec<f64>,
 }
 
-/// W is the identity, with an entry of 0.5 in row 4 and column 0; by compressed rows.
+/// W is the identity with an entry of 0.5 in row 4 and column 0, in compressed rows.
 fn by_rows() -> Local {
     Local {
         spacedim: vec![3],
@@ -65,7 +65,7 @@ fn read_local(file: &Local) -> DelassusProblem {
 }
 
 #[test]
-fn all_three_storages_give_the_same_matrix() {
+fn all_three_storage_formats_have_the_same_matrix() {
     let problem = read_local(&by_rows());
     assert_eq!(problem.friction, [0.5, 0.0]);
     assert_eq!(problem.free, [DVec3::new(-1.0, 0.1, 0.0), DVec3::X]);
@@ -80,7 +80,7 @@ fn all_three_storages_give_the_same_matrix() {
         ..by_rows()
     };
     assert_eq!(read_local(&by_columns), problem);
-    // In any order, with an entry in two parts, and room for more than there is.
+    // Unsorted, with an entry in two parts, and with unused space at the end.
     let triplets = Local {
         sizes: [6, 6, 8],
         p: vec![0, 5, 4, 3, 2, 1, 0, 0, -7],
@@ -92,7 +92,7 @@ fn all_three_storages_give_the_same_matrix() {
 }
 
 #[test]
-fn everything_that_makes_no_sense_is_named() {
+fn invalid_values_are_reported_with_their_path() {
     let cases: [(&str, Change); 17] = [
         ("/fclib_local/spacedim is 2, but only", |it| {
             it.spacedim = vec![2]
@@ -139,50 +139,50 @@ fn everything_that_makes_no_sense_is_named() {
     for (reason, change) in cases {
         let mut file = by_rows();
         change(&mut file);
-        let said = FclibProblem::from_bytes(&file.bytes())
+        let message = FclibProblem::from_bytes(&file.bytes())
             .unwrap_err()
             .to_string();
-        assert!(said.contains(reason), "{said}");
+        assert!(message.contains(reason), "{message}");
     }
 }
 
 #[test]
-fn wrong_types_and_missing_objects_are_named() {
-    let said = |file: FileBuilder| {
+fn wrong_types_and_missing_objects_are_reported() {
+    let message = |file: FileBuilder| {
         let bytes = file.finish().unwrap();
         FclibProblem::from_bytes(&bytes).unwrap_err().to_string()
     };
     let mut file = FileBuilder::new();
     file.create_dataset("x").with_i32_data(&[1]);
-    assert!(said(file).contains("neither a group /fclib_local nor /fclib_global"));
+    assert!(message(file).contains("neither a group /fclib_local nor /fclib_global"));
     let mut file = FileBuilder::new();
     let mut group = file.create_group("fclib_local");
     group.create_dataset("spacedim").with_f64_data(&[3.0]);
     file.add_group(group.finish());
-    assert!(said(file).contains("/fclib_local/spacedim holds f64, but must hold i32"));
+    assert!(message(file).contains("/fclib_local/spacedim holds f64, but must hold i32"));
     let mut file = FileBuilder::new();
     let mut group = file.create_group("fclib_global");
     group.create_dataset("spacedim").with_i32_data(&[3]);
     file.add_group(group.finish());
-    assert!(said(file).contains("/fclib_global/vectors/mu cannot be read"));
+    assert!(message(file).contains("/fclib_global/vectors/mu cannot be read"));
     let mut file = FileBuilder::new();
     let mut group = file.create_group("fclib_local");
     let compressed = group.create_dataset("spacedim").with_i32_data(&[3]);
     compressed.with_chunks(&[1]).with_shuffle();
     file.add_group(group.finish());
-    assert!(said(file).contains("/fclib_local/spacedim is compressed"));
+    assert!(message(file).contains("/fclib_local/spacedim is compressed"));
     let mut file = FileBuilder::new();
     let mut group = file.create_group("fclib_global");
     let constraints = group.create_group("G").finish();
     group.add_group(constraints);
     file.add_group(group.finish());
-    assert!(said(file).contains("bilateral constraints (G), which are not supported"));
+    assert!(message(file).contains("bilateral constraints (G), which are not supported"));
     assert!(FclibProblem::from_bytes(b"no HDF5").is_err());
     assert!(FclibProblem::from_bytes(b"\x89HDF\r\n\x1a\n").is_err());
 }
 
 #[test]
-fn a_size_that_the_file_does_not_hold_is_refused_without_memory_for_it() {
+fn an_array_larger_than_the_file_is_refused() {
     let mut file = FileBuilder::new();
     let mut group = file.create_group("fclib_local");
     group.create_dataset("spacedim").with_i32_data(&[3]);
@@ -194,7 +194,7 @@ fn a_size_that_the_file_does_not_hold_is_refused_without_memory_for_it() {
     group.add_group(vectors.finish());
     file.add_group(group.finish());
     let mut bytes = file.finish().unwrap();
-    // The length of mu, right before its largest length, which is all ones.
+    // The length of mu is stored before its largest length, which has all bits set.
     let place = bytes
         .windows(16)
         .rposition(|it| it[..8] == [0; 8] && it[8..] == [0xFF; 8]);
@@ -206,7 +206,7 @@ fn a_size_that_the_file_does_not_hold_is_refused_without_memory_for_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn what_is_written_is_read_to_the_bit(
+    fn files_preserve_all_bits(
         entries in prop::collection::vec((0u32..5, 0u32..5, any::<[i16; 9]>()), 0..20),
         rows in prop::collection::vec((0u32..8, 0u32..15, -1e9..1e9), 0..40),
         friction in prop::collection::vec(0.0..2.0, 5),
@@ -223,7 +223,11 @@ proptest! {
             free,
             friction,
         );
-        for problem in [FclibProblem::Local(local.unwrap()), FclibProblem::Global(global.unwrap())] {
+        let problems = [
+            FclibProblem::Local(local.unwrap()),
+            FclibProblem::Global(global.unwrap()),
+        ];
+        for problem in problems {
             let bytes = problem.to_bytes("a random problem").unwrap();
             prop_assert_eq!(FclibProblem::from_bytes(&bytes).unwrap(), problem);
         }
@@ -243,10 +247,10 @@ fn a_problem_without_contacts_can_be_stored() {
 }
 
 #[test]
-fn no_change_of_bytes_makes_it_panic() {
+fn damaged_files_never_cause_a_panic() {
     let bytes = by_rows().bytes();
-    let mut numbers = Numbers(7);
-    let mut next = |end: usize| numbers.below(end);
+    let mut random = Random::new(7);
+    let mut next = |end: usize| random.below(end);
     for round in 0..400 {
         let mut changed = bytes.clone();
         for _ in 0..=next(4) {
@@ -255,7 +259,7 @@ fn no_change_of_bytes_makes_it_panic() {
         if round % 5 == 0 {
             changed.truncate(next(bytes.len()));
         }
-        // Whatever it is, it is a problem or an error.
+        // The result is a problem or an error.
         if let Ok(problem) = FclibProblem::from_bytes(&changed) {
             assert!(problem.contacts() <= bytes.len());
         }

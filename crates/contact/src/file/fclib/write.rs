@@ -8,13 +8,13 @@ use crate::global::flat;
 use crate::sparse_rows::SparseRows;
 
 impl FclibProblem {
-    /// The bytes of a file, with a title for people. Matrices are compressed rows.
+    /// Bytes of a file with a title. Matrices are written as compressed rows.
     ///
     /// # Errors
     /// If the problem is too large for the 32-bit integers of the format.
     pub fn to_bytes(&self, title: &str) -> Result<Vec<u8>, FileError> {
         let mut file = FileBuilder::new();
-        // The C library of FCLIB is built against HDF5 1.8 on many machines.
+        // Many builds of the C library of FCLIB use HDF5 1.8.
         file.with_libver_bounds(LibVer::Earliest, LibVer::V18);
         let group = match self {
             Self::Local(problem) => {
@@ -83,8 +83,8 @@ fn add_matrix(group: &mut GroupBuilder, name: &str, matrix: &SparseRows) -> Resu
     let mut ends = vec![0];
     let (mut columns, mut values) = (Vec::new(), Vec::new());
     for row in 0..matrix.rows() {
-        let (of_row, numbers) = matrix.row(row);
-        columns.extend(of_row.iter().map(|column| *column as i32));
+        let (row_columns, numbers) = matrix.row(row);
+        columns.extend(row_columns.iter().map(|column| *column as i32));
         values.extend_from_slice(numbers);
         ends.push(columns.len() as i32);
     }
@@ -114,5 +114,5 @@ fn add_vectors(group: &mut GroupBuilder, vectors: &[(&str, &Vec<f64>)]) {
 }
 
 fn cannot_write(error: impl std::fmt::Display) -> FileError {
-    FileError::new("the file", format!("cannot be made: {error}"))
+    FileError::new("the file", format!("cannot be written: {error}"))
 }

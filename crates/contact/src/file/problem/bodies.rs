@@ -1,9 +1,10 @@
-//! The matrices of the bodies: patterns once, values of all bodies in two long lists.
+//! Matrices of bodies. Shared patterns are stored once; the values of all bodies are in two
+//! concatenated lists, one for blocks and one for bands.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{FileError, Reader, Writer, same_length};
+use super::{FileError, TensorReader, TensorWriter, check_length};
 use crate::banded::{BandedBatch, BandedLayout};
 use crate::block_sparse::{BlockPattern, BlockSparse};
 use crate::system::{Matrix, System};
@@ -11,18 +12,19 @@ use crate::system::{Matrix, System};
 const BLOCKS: usize = 0;
 const RODS: usize = 1;
 
-/// Numbers that describe a body: its kind; then of blocks the pattern, of rods how many there are, their unknowns, the
-/// bandwidth and whether they are closed.
-const DESCRIPTION: usize = 5;
+/// Length of the description of a body. A sparse body has its kind and the index of its pattern. A
+/// batch of rods has its kind, the number of rods, their unknowns and bandwidth, and whether they
+/// are closed.
+const DESCRIPTION_LEN: usize = 5;
 
-pub(super) fn write(file: &mut Writer, system: &System) {
+pub(super) fn write(file: &mut TensorWriter, system: &System) {
     let mut patterns: Vec<&Arc<BlockPattern>> = Vec::new();
     let (mut descriptions, mut blocks, mut bands) = (Vec::new(), Vec::new(), Vec::new());
     for body in &system.bodies {
         descriptions.extend(match &body.matrix {
             Matrix::Blocks(matrix) => {
                 blocks.extend_from_slice(&matrix.values);
-                // Bodies that share a pattern mostly follow each other.
+                // Bodies that share a pattern are mostly consecutive.
                 let known = patterns
                     .iter()
                     .rposition(|it| Arc::ptr_eq(it, matrix.pattern()));
@@ -55,60 +57,61 @@ pub(super) fn write(file: &mut Writer, system: &System) {
     file.numbers("rod/band", &[bands.len()], &bands);
 }
 
-pub(super) fn read(file: &Reader<'_>) -> Result<Vec<Matrix>, FileError> {
+pub(super) fn read(file: &TensorReader<'_>) -> Result<Vec<Matrix>, FileError> {
     let patterns = read_patterns(file)?;
     let descriptions = file.integers("body")?;
-    let (descriptions, rest) = descriptions.as_chunks::<DESCRIPTION>();
+    let (descriptions, rest) = descriptions.as_chunks::<DESCRIPTION_LEN>();
     if !rest.is_empty() {
-        let reason = format!("must have {DESCRIPTION} entries for each body");
+        let reason = format!("must have {DESCRIPTION_LEN} entries for each body");
         return Err(FileError::new("body", reason));
     }
     let (blocks, bands) = (file.blocks("block/value")?, file.numbers("rod/band", &[])?);
     let (mut next_block, mut next_band) = (0, 0);
     let mut matrices = Vec::with_capacity(descriptions.len());
     for (body, description) in descriptions.iter().enumerate() {
-        let wrong = |reason: &str| FileError::new("body", format!("{reason} (body {body})"));
+        let invalid = |reason: &str| FileError::new("body", format!("{reason} (body {body})"));
         matrices.push(match *description {
             [BLOCKS, pattern, ..] => {
-                let pattern = patterns.get(pattern).ok_or(wrong("has no such pattern"))?;
-                let range = advance(&mut next_block, pattern.blocks());
+                let pattern = patterns.get(pattern);
+                let pattern = pattern.ok_or(invalid("has a pattern that does not exist"))?;
+                let range = next_range(&mut next_block, pattern.blocks());
                 let values = range.and_then(|range| blocks.get(range));
                 let mut matrix = BlockSparse::zeros(pattern.clone());
-                let values = values.ok_or(wrong("needs more blocks than there are"))?;
+                let values = values.ok_or(invalid("needs more blocks than the file has"))?;
                 matrix.values.copy_from_slice(values);
                 Matrix::Blocks(matrix)
             }
             [RODS, count, size, bandwidth, is_closed] => {
                 let numbers = bandwidth.checked_add(1).and_then(|it| it.checked_mul(size));
                 let numbers = numbers.and_then(|it| it.checked_mul(count));
-                let range = numbers.and_then(|numbers| advance(&mut next_band, numbers));
+                let range = numbers.and_then(|numbers| next_range(&mut next_band, numbers));
                 let values = range.and_then(|range| bands.get(range));
                 let values =
-                    values.ok_or(wrong("needs more numbers in rod/band than there are"))?;
+                    values.ok_or(invalid("needs more numbers in rod/band than the file has"))?;
                 let layout = layout(size, bandwidth, is_closed);
-                let layout = layout.ok_or(wrong("has rods of a shape that does not exist"))?;
+                let layout = layout.ok_or(invalid("has rods of an unknown shape"))?;
                 let batch = BandedBatch::from_bands(layout, count, values);
-                Matrix::Rods(batch.ok_or(wrong("has no rods"))?)
+                Matrix::Rods(batch.ok_or(invalid("has no rods"))?)
             }
-            _ => return Err(wrong("is of a kind that does not exist")),
+            _ => return Err(invalid("is of an unknown kind")),
         });
         if matrices.last().is_none_or(|matrix| matrix.dofs() == 0) {
-            return Err(wrong("has no unknowns"));
+            return Err(invalid("has no unknowns"));
         }
     }
-    same_length("block/value", blocks.len(), next_block)?;
-    same_length("rod/band", bands.len(), next_band)?;
+    check_length("block/value", blocks.len(), next_block)?;
+    check_length("rod/band", bands.len(), next_band)?;
     Ok(matrices)
 }
 
-/// The next so many places of a list.
-fn advance(next: &mut usize, count: usize) -> Option<Range<usize>> {
+/// Range of the next `count` entries of a list; advances `next`.
+fn next_range(next: &mut usize, count: usize) -> Option<Range<usize>> {
     let begin = *next;
     *next = begin.checked_add(count)?;
     Some(begin..*next)
 }
 
-/// The layout of rods with so many unknowns, at least one node.
+/// Layout of rods with `size` unknowns; `None` if it is not valid or has no node.
 fn layout(size: usize, bandwidth: usize, is_closed: usize) -> Option<BandedLayout> {
     let layout = match is_closed {
         0 => BandedLayout::new(size, bandwidth),
@@ -118,7 +121,7 @@ fn layout(size: usize, bandwidth: usize, is_closed: usize) -> Option<BandedLayou
     (layout.bandwidth() == bandwidth && layout.size() == size && size >= 3).then_some(layout)
 }
 
-fn read_patterns(file: &Reader<'_>) -> Result<Vec<Arc<BlockPattern>>, FileError> {
+fn read_patterns(file: &TensorReader<'_>) -> Result<Vec<Arc<BlockPattern>>, FileError> {
     let ends = file.integers("pattern/end")?;
     let rows = file.integers("pattern/row")?.into_iter().map(u32::try_from);
     let too_large = |_| FileError::new("pattern/row", "has an entry that is too large");
@@ -127,22 +130,30 @@ fn read_patterns(file: &Reader<'_>) -> Result<Vec<Arc<BlockPattern>>, FileError>
     let mut patterns = Vec::new();
     for nodes in file.integers("pattern/nodes")? {
         let place = patterns.len();
-        let wrong = || FileError::new("pattern/end", format!("gives no pattern {place}"));
-        let range = advance(&mut next_end, nodes);
-        let ends = range.and_then(|range| ends.get(range)).ok_or_else(wrong)?;
+        let invalid = || {
+            let reason = format!("is not valid for pattern {place}");
+            FileError::new("pattern/end", reason)
+        };
+        let range = next_range(&mut next_end, nodes);
+        let ends = range
+            .and_then(|range| ends.get(range))
+            .ok_or_else(invalid)?;
         let count = ends.last().copied().unwrap_or(0);
-        let range = advance(&mut next_row, count);
-        let rows = range.and_then(|range| rows.get(range)).ok_or_else(wrong)?;
+        let range = next_range(&mut next_row, count);
+        let rows = range
+            .and_then(|range| rows.get(range))
+            .ok_or_else(invalid)?;
         let starts: Vec<usize> = [0].into_iter().chain(ends.iter().copied()).collect();
-        let pattern = BlockPattern::from_columns(starts, rows.to_vec()).ok_or_else(wrong)?;
+        let pattern = BlockPattern::from_columns(starts, rows.to_vec()).ok_or_else(invalid)?;
         patterns.push(Arc::new(pattern));
     }
-    same_length("pattern/end", ends.len(), next_end)?;
-    same_length("pattern/row", rows.len(), next_row)?;
+    check_length("pattern/end", ends.len(), next_end)?;
+    check_length("pattern/row", rows.len(), next_row)?;
     Ok(patterns)
 }
 
-/// Nodes must be three unknowns each, of one body, and of one rod close to each other in its band.
+/// Checks that each node has three unknowns of one body, inside the band of one rod, and that nodes
+/// do not overlap.
 pub(super) fn check_nodes(system: &System) -> Result<(), FileError> {
     let is_inside = |offset: usize| {
         if offset.checked_add(3).is_none_or(|end| end > system.dofs()) {
@@ -168,13 +179,14 @@ pub(super) fn check_nodes(system: &System) -> Result<(), FileError> {
         .iter()
         .position(|offset| !is_inside(*offset))
     {
-        let reason = format!("puts node {node} where its body has no three unknowns");
+        let reason = format!("puts node {node} outside the three unknowns of a node of a body");
         return Err(FileError::new("node/offset", reason));
     }
     let mut sorted = system.node_offset.clone();
     sorted.sort_unstable();
-    match sorted.windows(2).any(|pair| pair[1] - pair[0] < 3) {
-        true => Err(FileError::new("node/offset", "lets nodes overlap")),
-        false => Ok(()),
+    if sorted.windows(2).any(|pair| pair[1] - pair[0] < 3) {
+        Err(FileError::new("node/offset", "lets nodes overlap"))
+    } else {
+        Ok(())
     }
 }

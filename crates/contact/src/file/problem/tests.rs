@@ -1,4 +1,4 @@
-//! Round trips to the bit, and files that are none.
+//! Round trips of captured problems, and invalid files.
 
 use std::sync::Arc;
 
@@ -7,10 +7,11 @@ use glam::{DMat3, DVec3};
 use super::*;
 use crate::banded::{BandedBatch, BandedLayout};
 use crate::block_sparse::tests::random;
-use crate::numbers::Numbers;
+use crate::file::header::seal;
+use crate::random::Random;
 use crate::system::Matrix;
 
-/// Rods whose matrices are dominated by their diagonals.
+/// Rods with diagonally dominant matrices.
 fn rods(layout: BandedLayout, count: usize) -> Matrix {
     let size = layout.size();
     let mut batch = BandedBatch::zeros(layout, count);
@@ -23,8 +24,8 @@ fn rods(layout: BandedLayout, count: usize) -> Matrix {
     Matrix::Rods(batch)
 }
 
-/// Two equal sheets, five open rods and a ring, tied to each other, a node held and another held along y: nodes 0 to 9 are
-/// those of the sheets, then come four of each rod, and five of the ring.
+/// Two equal sheets, five open rods and a ring, with ties; one node is held, another is held along
+/// y. Nodes 0 to 9 belong to the sheets, then four to each rod, then five to the ring.
 pub(crate) fn system() -> System {
     let sheet = random(5, &[(0, 3), (1, 4), (2, 3)], 7);
     let mut matrices = vec![Matrix::Blocks(sheet.clone()), Matrix::Blocks(sheet)];
@@ -34,7 +35,7 @@ pub(crate) fn system() -> System {
     let open = (0..20).map(|j| 30 + j / 4 * 15 + j % 4 * 4);
     let ring = (0..5).map(|j| 105 + 4 * j);
     let mut whole = System::new(matrices, sheets.chain(open).chain(ring).collect());
-    whole.couple(vec![
+    whole.set_couplings(vec![
         Coupling {
             nodes: vec![(1, 1.0), (6, -1.0)],
             block: DMat3::from_diagonal(DVec3::new(3.0, 1.0, 0.5)),
@@ -52,10 +53,9 @@ pub(crate) fn system() -> System {
     system
 }
 
-/// Contacts of every kind on [`system`]: on free, held and tied nodes, with cohesion and compliance.
-pub(crate) fn captured() -> CapturedProblem {
-    let system = system();
-    let (dofs, nodes) = (system.dofs(), system.node_offset.len());
+/// Contacts of every kind on [`system`]: on free, held and tied nodes, with cohesion and
+/// compliance.
+fn contacts() -> Contacts {
     let mut contacts = Contacts::new();
     let mut push = |id, normal: DVec3, gap: f64, more: [f64; 2], stencil: &[(u32, f64)]| {
         let normal = normal.normalize();
@@ -91,6 +91,13 @@ pub(crate) fn captured() -> CapturedProblem {
         [1.0, 2e-4],
         &[(20, 1.0), (4, -1.0)],
     );
+    contacts
+}
+
+/// Problem with [`contacts`] on [`system`].
+pub(crate) fn captured() -> CapturedProblem {
+    let system = system();
+    let (dofs, nodes) = (system.dofs(), system.node_offset.len());
     let problem = NodalProblem {
         system,
         force: (0..dofs)
@@ -99,8 +106,8 @@ pub(crate) fn captured() -> CapturedProblem {
         step: 0.01,
         masses: (0..nodes).map(|node| 0.5 + 0.1 * node as f64).collect(),
         mobilities: vec![1.5; nodes],
-        arms: vec![(33, 0.002), (37, 0.002)],
-        contacts,
+        lever_arms: vec![(33, 0.002), (37, 0.002)],
+        contacts: contacts(),
     };
     let contacts = vec![
         ContactMemory {
@@ -128,20 +135,23 @@ pub(crate) fn captured() -> CapturedProblem {
 }
 
 #[test]
-fn a_problem_comes_back_to_the_bit() {
+fn files_preserve_all_bits() {
     let captured = captured();
     let bytes = captured.to_bytes();
     let read = CapturedProblem::from_bytes(&bytes).unwrap();
-    // The bytes hold every number, so equal bytes are equal problems.
+    // The bytes contain every number, so equal bytes are equal problems.
     assert_eq!(read.to_bytes(), bytes);
     let (one, other) = (&captured.problem, &read.problem);
     assert_eq!(one.system.entries(), other.system.entries());
-    assert_eq!(one.system.cut(), other.system.cut());
+    assert_eq!(one.system.held(), other.system.held());
     assert_eq!(one.system.couplings(), other.system.couplings());
     assert_eq!(one.system.is_merged(), other.system.is_merged());
     assert_eq!(one.system.node_offset, other.system.node_offset);
     assert_eq!(one.contacts, other.contacts);
-    assert_eq!((&one.force, &one.arms), (&other.force, &other.arms));
+    assert_eq!(
+        (&one.force, &one.lever_arms),
+        (&other.force, &other.lever_arms)
+    );
     assert_eq!(
         (&one.masses, &one.mobilities),
         (&other.masses, &other.mobilities)
@@ -162,7 +172,7 @@ fn a_problem_comes_back_to_the_bit() {
 }
 
 #[test]
-fn a_problem_without_anything_comes_back_too() {
+fn an_empty_problem_can_be_stored() {
     let mut empty = CapturedProblem::default();
     (empty.problem.step, empty.tolerance) = (0.01, 1e-5);
     let read = CapturedProblem::from_bytes(&empty.to_bytes()).unwrap();
@@ -172,8 +182,8 @@ fn a_problem_without_anything_comes_back_too() {
 
 type Change = fn(&mut CapturedProblem);
 
-/// What is said of the problem after a change.
-fn complaint(change: impl FnOnce(&mut CapturedProblem)) -> String {
+/// Error message for a changed problem.
+fn error_message(change: impl FnOnce(&mut CapturedProblem)) -> String {
     let mut captured = captured();
     change(&mut captured);
     let read = CapturedProblem::from_bytes(&captured.to_bytes());
@@ -181,7 +191,7 @@ fn complaint(change: impl FnOnce(&mut CapturedProblem)) -> String {
 }
 
 #[test]
-fn every_number_that_makes_no_sense_is_named() {
+fn invalid_values_are_reported_with_their_array() {
     let cases: [(&str, Change); 15] = [
         ("tolerance must be positive", |it| it.tolerance = 0.0),
         ("tolerance is not finite", |it| it.tolerance = f64::NAN),
@@ -190,10 +200,10 @@ fn every_number_that_makes_no_sense_is_named() {
             it.problem.force[3] = f64::INFINITY
         }),
         ("force has 1 entries", |it| it.problem.force = vec![0.0]),
-        ("mass of 2 must be positive", |it| {
+        ("mass of node 2 must be positive", |it| {
             it.problem.masses[2] = 0.0
         }),
-        ("arm of 0 must be", |it| it.problem.arms[0].0 = 125),
+        ("lever arm 0 must be", |it| it.problem.lever_arms[0].0 = 125),
         ("node/offset puts node 4", |it| {
             it.problem.system.node_offset[4] = 13
         }),
@@ -219,16 +229,18 @@ fn every_number_that_makes_no_sense_is_named() {
         }),
     ];
     for (reason, change) in cases {
-        let said = complaint(change);
-        assert!(said.contains(reason), "{said}");
+        let message = error_message(change);
+        assert!(message.contains(reason), "{message}");
     }
 }
 
 #[test]
-fn matrices_and_ties_that_make_no_sense_are_named() {
+fn invalid_matrices_and_ties_are_reported() {
     fn tie(it: &mut CapturedProblem, nodes: Vec<(u32, f64)>) {
         let block = DMat3::IDENTITY;
-        it.problem.system.couple(vec![Coupling { nodes, block }]);
+        it.problem
+            .system
+            .set_couplings(vec![Coupling { nodes, block }]);
     }
     let cases: [(&str, Change); 4] = [
         ("in coupling 0", |it| tie(it, vec![(1, 1.0), (1, -1.0)])),
@@ -244,8 +256,8 @@ fn matrices_and_ties_that_make_no_sense_are_named() {
         }),
     ];
     for (reason, change) in cases {
-        let said = complaint(change);
-        assert!(said.contains(reason), "{said}");
+        let message = error_message(change);
+        assert!(message.contains(reason), "{message}");
     }
 }
 
@@ -258,22 +270,23 @@ fn edited(from: &str, to: &str) -> String {
         .position(|it| it == from.as_bytes());
     let place = place.unwrap();
     bytes[place..place + to.len()].copy_from_slice(to.as_bytes());
+    seal(&mut bytes);
     CapturedProblem::from_bytes(&bytes).unwrap_err().to_string()
 }
 
 #[test]
-fn other_files_are_refused_by_name_version_and_content() {
+fn files_of_other_formats_and_versions_are_refused() {
     assert!(edited("reefknot-problem", "reefknot-prablem").contains("format"));
     assert!(edited("\"version\":\"1\"", "\"version\":\"2\"").contains("version 2"));
     assert!(edited("\"force\"", "\"farce\"").contains("force is not in the file"));
     assert!(edited("F64", "I64").contains("step holds I64, not F64"));
-    assert!(edited("[1]", "[2]").contains("no safetensors file"));
+    assert!(edited("[1]", "[2]").contains("not a safetensors file"));
     assert!(CapturedProblem::from_bytes(b"12345678{").is_err());
 }
 
 #[test]
-fn integers_that_no_memory_holds_are_refused() {
-    // Every integer of the file in turn becomes huge, or one more.
+fn huge_integers_are_refused() {
+    // Each 8-byte number of the file in turn is replaced by a huge integer.
     let bytes = captured().to_bytes();
     let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let mut refused = 0;
@@ -281,30 +294,33 @@ fn integers_that_no_memory_holds_are_refused() {
         for value in [u64::MAX, 1 << 40] {
             let mut changed = bytes.clone();
             changed[place..place + 8].copy_from_slice(&value.to_le_bytes());
+            seal(&mut changed);
             refused += usize::from(CapturedProblem::from_bytes(&changed).is_err());
         }
     }
-    // u64::MAX is no number wherever a number is; 2⁴⁰ is a small one there.
+    // As an `f64`, u64::MAX is NaN and refused; 2⁴⁰ is a denormal number and accepted.
     assert!(refused > (bytes.len() - length) / 8, "{refused}");
 }
 
 #[test]
-fn no_change_of_bytes_makes_it_panic() {
+fn damaged_files_never_cause_a_panic() {
     let bytes = captured().to_bytes();
-    let mut numbers = Numbers(7);
-    let mut next = |end: usize| numbers.below(end);
+    let mut random = Random::new(7);
+    let mut next = |end: usize| random.below(end);
     for round in 0..400 {
         let mut changed = bytes.clone();
         for _ in 0..=next(3) {
-            // Half of the changes go to the header, where they do more.
+            // Half of the changes are in the header, where more of them are valid JSON.
             let limit = if next(2) == 0 { 1500 } else { bytes.len() };
             changed[next(limit)] = next(256) as u8;
         }
         if round % 4 == 0 {
             changed.truncate(next(bytes.len()));
         }
+        // The checksum would hide the other tests of the reader.
+        seal(&mut changed);
         if let Ok(read) = CapturedProblem::from_bytes(&changed) {
-            // What is let in can be computed with.
+            // Accepted problems can be evaluated.
             let dofs = read.problem.system.dofs();
             read.problem.residual(&vec![1.0; dofs], &[DVec3::ONE; 4]);
             read.problem.groups();
@@ -312,10 +328,10 @@ fn no_change_of_bytes_makes_it_panic() {
     }
 }
 
-/// An array of a file: its name, type and shape, and the bits of its entries.
+/// Array of a file: name, type, shape, and bits of the entries.
 type Array<'a> = (&'a str, &'a str, Vec<usize>, Vec<u64>);
 
-/// The file without the array of this name and all that follow it, and with others in their place.
+/// File in which `arrays` replace the array `from` and all arrays after it.
 fn ended(from: &str, arrays: &[Array<'_>]) -> Vec<u8> {
     let bytes = captured().to_bytes();
     let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
@@ -330,17 +346,19 @@ fn ended(from: &str, arrays: &[Array<'_>]) -> Vec<u8> {
         data.extend(entries.iter().flat_map(|entry| entry.to_le_bytes()));
         let end = data.len();
         header += &format!(
-            ",\"{name}\":{{\"dtype\":\"{kind}\",\"shape\":{shape:?},\"data_offsets\":[{begin},{end}]}}"
+            ",\"{name}\":{{\"dtype\":\"{kind}\",\"shape\":{shape:?},\
+             \"data_offsets\":[{begin},{end}]}}"
         );
     }
     header.push('}');
     let mut file = (header.len() as u64).to_le_bytes().to_vec();
     file.extend(header.as_bytes());
     file.extend(data);
+    seal(&mut file);
     file
 }
 
-/// A warm start with other averages and states.
+/// Warm start of a file with other averages and states.
 fn warm_with(arrays: &[Array<'_>]) -> Result<Vec<ContactMemory>, String> {
     let read = CapturedProblem::from_bytes(&ended("warm/averages", arrays));
     let read = read.map_err(|error| error.to_string())?;
@@ -362,7 +380,7 @@ fn states(numbers: &[u64]) -> Array<'static> {
 }
 
 #[test]
-fn averages_and_states_come_back_and_are_nothing_in_older_files() {
+fn averages_and_states_are_optional() {
     let numbers = [0.25, -1.0, 3.0, 0.5, 0.0, 7.0];
     let read = warm_with(&[averages(&numbers), states(&[1, 2])]).unwrap();
     assert_eq!(read[0].average, DVec3::new(0.25, -1.0, 3.0));
@@ -371,7 +389,7 @@ fn averages_and_states_come_back_and_are_nothing_in_older_files() {
     assert_eq!(read[1].state, ContactState::Slip);
     let written = CapturedProblem::from_bytes(&captured().to_bytes()).unwrap();
     assert_eq!(written.warm.contacts, captured().warm.contacts);
-    // Files of before have neither array.
+    // Older files have neither array.
     let older = warm_with(&[]).unwrap();
     assert_eq!(older.len(), 2);
     for known in older {
@@ -388,14 +406,14 @@ fn averages_and_states_come_back_and_are_nothing_in_older_files() {
 }
 
 #[test]
-fn averages_and_states_that_make_no_sense_are_refused_by_name() {
+fn invalid_averages_and_states_are_reported() {
     let six = averages(&[0.0; 6]);
     let cases = [
         (
             vec![six.clone(), states(&[0, 3])],
             "warm/states has 3, which is no state",
         ),
-        // 257 is 1 in a byte.
+        // 257 must not be truncated to 1.
         (
             vec![six.clone(), states(&[257, 0])],
             "warm/states has 257, which is no state",
@@ -426,7 +444,7 @@ fn averages_and_states_that_make_no_sense_are_refused_by_name() {
         ),
     ];
     for (arrays, reason) in cases {
-        let said = warm_with(&arrays).unwrap_err();
-        assert!(said.contains(reason), "{said}");
+        let message = warm_with(&arrays).unwrap_err();
+        assert!(message.contains(reason), "{message}");
     }
 }

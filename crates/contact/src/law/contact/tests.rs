@@ -17,7 +17,7 @@ fn vector() -> impl Strategy<Value = DVec3> {
     (-1.0..1.0, -1.0..1.0, -1.0..1.0).prop_map(|(x, y, z)| DVec3::new(x, y, z))
 }
 
-/// A free velocity that approaches, in part much less than it slides.
+/// An approaching free velocity, sometimes with a normal component much below the tangential one.
 fn approach() -> impl Strategy<Value = DVec3> {
     (vector(), -6.0..0.0)
         .prop_map(|(q, exponent)| q.with_x(-(q.x.abs() + 1e-3) * 10f64.powf(exponent)))
@@ -36,12 +36,12 @@ fn definite(digits: f64) -> impl Strategy<Value = DMat3> {
     })
 }
 
-/// Symmetric, and light or heavy along the axes of the contact themselves: condition up to 10^`digits`.
-fn graded(digits: f64) -> impl Strategy<Value = DMat3> {
+/// Symmetric, and scaled along the axes of the contact, with a condition number up to 10^`digits`.
+fn scaled(digits: f64) -> impl Strategy<Value = DMat3> {
     let exponent = move || -digits / 2.0..0.0;
     (definite(0.5), exponent(), exponent(), exponent()).prop_map(|(w, x, y, z)| {
-        let grade = DVec3::new(10f64.powf(x), 10f64.powf(y), 10f64.powf(z));
-        symmetric(DMat3::from_diagonal(grade) * w * DMat3::from_diagonal(grade))
+        let scale = DVec3::new(10f64.powf(x), 10f64.powf(y), 10f64.powf(z));
+        symmetric(DMat3::from_diagonal(scale) * w * DMat3::from_diagonal(scale))
     })
 }
 
@@ -64,14 +64,16 @@ fn size(w: &DMat3) -> f64 {
     (w.x_axis.abs() + w.y_axis.abs() + w.z_axis.abs()).element_sum()
 }
 
-/// The natural map with rho = 1/size, relative to (1 + mu)(‖r‖ + rho ‖q‖): an error of the velocity enters at most 1 + mu times.
+/// The natural map with rho = 1/size, relative to (1 + mu)(‖r‖ + rho ‖q‖): it amplifies an error of
+/// the velocity by at most 1 + mu.
 fn residual(w: &DMat3, q: DVec3, mu: f64, r: DVec3) -> f64 {
     let rho = size(w).recip();
     natural_map(mu, *w * r + q, r, rho).length() / ((1.0 + mu) * (r.length() + rho * q.length()))
 }
 
-/// All slides, by a search over the direction of r_T: r = r_N (1, mu e), u_N = 0 gives r_N, and u_T must be opposite to e.
-fn slides_by_search(w: &DMat3, q: DVec3, mu: f64) -> Vec<DVec3> {
+/// All solutions with slip, by a search over the direction e of r_T: r = r_N (1, mu e) with u_N = 0
+/// and u_T opposite to e.
+fn slips_by_search(w: &DMat3, q: DVec3, mu: f64) -> Vec<DVec3> {
     let at = |angle: f64| {
         let along = DVec3::new(0.0, angle.cos(), angle.sin());
         let ray = DVec3::X + mu * along;
@@ -84,7 +86,7 @@ fn slides_by_search(w: &DMat3, q: DVec3, mu: f64) -> Vec<DVec3> {
         )
     };
     let angles = 4000;
-    let mut slides = Vec::new();
+    let mut slips = Vec::new();
     for i in 0..angles {
         let [mut low, mut high] = [i, i + 1].map(|i| TAU * f64::from(i) / f64::from(angles));
         let sign = at(low).0.signum();
@@ -99,21 +101,22 @@ fn slides_by_search(w: &DMat3, q: DVec3, mu: f64) -> Vec<DVec3> {
                 high = middle;
             }
         }
-        let (_, slides_back, r) = at(low);
-        if slides_back {
-            slides.push(r);
+        let (_, is_opposite, r) = at(low);
+        if is_opposite {
+            slips.push(r);
         }
     }
-    slides
+    slips
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
-    /// A solution exists. Rounding is 1.1e-16, and an answer has some ten operations.
+    /// A solution exists. Rounding is 1.1e-16, and a solution takes about ten operations.
     #[test]
-    fn every_definite_operator_has_an_answer_exact_to_rounding(
-        w in prop_oneof![definite(10.0), graded(10.0)], q in approach(), mu in friction(), guess in vector(),
+    fn definite_operators_are_solved_to_rounding(
+        w in prop_oneof![definite(10.0), scaled(10.0)], q in approach(), mu in friction(),
+        guess in vector(),
         exponents in (-20.0..20.0, -20.0..20.0),
     ) {
         let (w, q) = (w * 10f64.powf(exponents.0), q * 10f64.powf(exponents.1));
@@ -122,10 +125,11 @@ proptest! {
         prop_assert!(residual(&w, q, mu, r) <= 4e-15, "{:e}", residual(&w, q, mu, r));
     }
 
-    /// The symmetric part stays definite, and that is all the existence of a root asks for.
+    /// The symmetric part is definite, which is sufficient for a root.
     #[test]
-    fn slightly_unsymmetric_operators_have_answers_as_exact(
-        w in definite(2.0), other in any_matrix(), skew in prop_oneof![Just(1e-6), Just(1e-3)], q in approach(), mu in friction(),
+    fn slightly_unsymmetric_operators_are_solved_to_rounding(
+        w in definite(2.0), other in any_matrix(), skew in prop_oneof![Just(1e-6), Just(1e-3)],
+        q in approach(), mu in friction(),
     ) {
         let w = w + skew * other;
         let r = solve_contact(&w, q, mu, DVec3::ZERO).unwrap();
@@ -133,8 +137,9 @@ proptest! {
     }
 
     #[test]
-    fn the_answer_scales_exactly_with_powers_of_two(
-        w in definite(6.0), q in vector(), mu in friction(), guess in vector(), a in -200..200i32, b in -200..200i32,
+    fn the_solution_scales_exactly_with_powers_of_two(
+        w in definite(6.0), q in vector(), mu in friction(), guess in vector(),
+        a in -200..200i32, b in -200..200i32,
     ) {
         let (a, b) = (2f64.powi(a), 2f64.powi(b));
         let r = solve_contact(&w, q, mu, guess).unwrap();
@@ -142,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn no_guess_keeps_an_answer_from_being_found(
+    fn definite_operators_are_solved_from_any_guess(
         w in definite(10.0), q in approach(), mu in friction(),
         guess in prop_oneof![
             (vector(), -300.0..300.0).prop_map(|(v, exponent)| v * 10f64.powf(exponent)),
@@ -153,10 +158,11 @@ proptest! {
         prop_assert!(residual(&w, q, mu, r) <= 4e-15, "{:e}", residual(&w, q, mu, r));
     }
 
-    /// q = -W r with r in the cone: the contact sticks, though r is not unique.
+    /// q = -W r with r in the cone: the contact can stick, though r is not unique.
     #[test]
-    fn a_singular_operator_sticks_where_it_can(
-        w in prop_oneof![singular(1), singular(2)], r in vector(), mu in proptest::sample::select(&FRICTION[1..]),
+    fn singular_operators_with_a_sticking_solution_are_solved(
+        w in prop_oneof![singular(1), singular(2)], r in vector(),
+        mu in proptest::sample::select(&FRICTION[1..]),
     ) {
         let q = w * -project(mu, r.with_x(1.0));
         prop_assume!(q.length() > 1e-6);
@@ -169,8 +175,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn a_slide_is_one_of_those_that_a_search_over_its_direction_finds(
-        w in definite(2.0), q in vector().prop_map(|q| q.with_x(-q.x.abs() - 0.1)), mu in proptest::sample::select(&FRICTION[2..]),
+    fn a_slip_solution_agrees_with_a_search_over_directions(
+        w in definite(2.0), q in vector().prop_map(|q| q.with_x(-q.x.abs() - 0.1)),
+        mu in proptest::sample::select(&FRICTION[2..]),
     ) {
         let r = solve_contact(&w, q, mu, DVec3::ZERO).unwrap();
         let stuck = -(w.inverse() * q);
@@ -178,39 +185,43 @@ proptest! {
         let nearest = if sticks {
             (r - stuck).length()
         } else {
-            let slides = slides_by_search(&w, q, mu);
-            slides.iter().map(|slide| (r - *slide).length()).fold(f64::INFINITY, f64::min)
+            let slips = slips_by_search(&w, q, mu);
+            slips.iter().map(|slip| (r - *slip).length()).fold(f64::INFINITY, f64::min)
         };
         prop_assert!(nearest <= 1e-9 * r.length(), "{nearest:e}");
     }
 
     /// Friction may wedge a singular operator, so that no impulse stops the approach.
     #[test]
-    fn a_singular_operator_has_an_answer_wherever_the_search_finds_one(
-        w in prop_oneof![singular(1), singular(2)], q in approach(), mu in proptest::sample::select(&FRICTION[1..]),
+    fn a_singular_operator_is_solved_wherever_a_search_over_directions_finds_a_solution(
+        w in prop_oneof![singular(1), singular(2)], q in approach(),
+        mu in proptest::sample::select(&FRICTION[1..]),
     ) {
         match solve_contact(&w, q, mu, DVec3::ZERO) {
             Some(r) => prop_assert!(residual(&w, q, mu, r) <= 1e-12),
             None => {
-                let mut slides = slides_by_search(&w, q, mu);
-                // Without limit, an impulse along the null space would pass for a solution by its size alone.
-                slides.retain(|r| r.length() < 1e6 * q.length() / size(&w) && residual(&w, q, mu, *r) < 1e-12);
-                prop_assert!(slides.is_empty(), "{slides:?}");
+                let mut slips = slips_by_search(&w, q, mu);
+                // The relative residual of a huge impulse along the null space is small only
+                // because of its size.
+                let limit = 1e6 * q.length() / size(&w);
+                slips.retain(|r| r.length() < limit && residual(&w, q, mu, *r) < 1e-12);
+                prop_assert!(slips.is_empty(), "{slips:?}");
             }
         }
     }
 }
 
-/// The symmetric part of A has a negative eigenvalue here, so that only the Fischer-Burmeister function is left.
+/// The symmetric part of A may have a negative eigenvalue here, so that only the Fischer-Burmeister
+/// method can be used.
 #[test]
-fn most_indefinite_operators_that_have_a_slide_are_solved() {
+fn most_indefinite_operators_with_a_slip_solution_are_solved() {
     let mut runner = TestRunner::deterministic();
     let cases = (singular(2), any_matrix(), approach());
     let (mut solvable, mut solved) = (0, 0);
     for _ in 0..300 {
         let (w, other, q) = cases.new_tree(&mut runner).unwrap().current();
         let w = w + 1e-2 * other;
-        if w.x_axis.x <= 0.0 || slides_by_search(&w, q, 1.0).is_empty() {
+        if w.x_axis.x <= 0.0 || slips_by_search(&w, q, 1.0).is_empty() {
             continue;
         }
         solvable += 1;
@@ -224,7 +235,7 @@ fn most_indefinite_operators_that_have_a_slide_are_solved() {
 }
 
 #[test]
-fn a_contact_takes_off_sticks_and_slides() {
+fn a_contact_opens_sticks_and_slips() {
     let w = DMat3::from_diagonal(DVec3::new(1.0, 2.0, 4.0));
     let solve = |q| solve_contact(&w, q, 0.5, DVec3::ZERO).unwrap();
     assert_eq!(solve(DVec3::new(0.0, 1.0, 1.0)), DVec3::ZERO);
@@ -232,15 +243,15 @@ fn a_contact_takes_off_sticks_and_slides() {
         solve(DVec3::new(-2.0, 1.0, 0.0)),
         DVec3::new(2.0, -0.5, 0.0)
     );
-    let slide = solve(DVec3::new(-2.0, 0.0, 5.0));
+    let slip = solve(DVec3::new(-2.0, 0.0, 5.0));
     assert!(
-        (slide - DVec3::new(2.0, 0.0, -1.0)).length() <= 1e-15,
-        "{slide}"
+        (slip - DVec3::new(2.0, 0.0, -1.0)).length() <= 1e-15,
+        "{slip}"
     );
 }
 
 #[test]
-fn an_operator_that_cannot_stop_the_approach_has_no_answer() {
+fn an_operator_that_cannot_stop_the_approach_has_no_solution() {
     let approaching = DVec3::new(-1.0, 0.5, 0.0);
     assert_eq!(
         solve_contact(&DMat3::ZERO, approaching, 0.5, DVec3::ZERO),
@@ -258,7 +269,7 @@ fn an_operator_that_cannot_stop_the_approach_has_no_answer() {
 }
 
 #[test]
-fn numbers_that_are_not_finite_have_no_answer() {
+fn non_finite_input_has_no_solution() {
     let (w, q) = (DMat3::IDENTITY, DVec3::new(-1.0, 2.0, 0.0));
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         for i in 0..3 {
@@ -279,7 +290,7 @@ fn numbers_that_are_not_finite_have_no_answer() {
 
 /// λ overflows for the smallest coefficients, and h for the largest.
 #[test]
-fn extreme_friction_and_extreme_scales_have_answers() {
+fn extreme_friction_and_extreme_scales_are_solved() {
     let w = DMat3::from_cols(
         DVec3::new(2.0, 0.5, 0.1),
         DVec3::new(0.5, 1.0, 0.3),

@@ -1,180 +1,188 @@
-//! What ADMM carries from iteration to iteration (Daviet 2020, Alg. 4).
+//! The iterate of ADMM: v, p and λ, with Nesterov acceleration and restarts (Daviet 2020, Alg. 4).
 
 use glam::DVec3;
 use rayon::prelude::*;
 
 use super::projection::Projection;
-use super::{Settings, WeightedNodes};
-use crate::problem::{NodalProblem, larger, largest};
-use crate::solve::WarmStart;
+use super::{AdmmOptions, WeightedNodes};
+use crate::problem::{NodalProblem, WarmStart, nan_max, par_nan_max};
 use crate::system::SystemFactor;
 
-/// Nodes that one task takes. Sums go over so many, and then over the tasks in order.
-const CHUNK: usize = 2048;
+/// Nodes per parallel task. Sums are taken per task, then over the tasks in order, so that they do
+/// not depend on the threads.
+const CHUNK_SIZE: usize = 2048;
 
-/// What an iteration leaves to the next.
+/// State between two iterations.
 #[derive(Debug, Default)]
 pub(super) struct Iterate {
     /// v, flat.
     pub(super) velocities: Vec<f64>,
-    /// p, λ of nodes with weights, and where acceleration takes them.
+    /// p of nodes with weights.
     feasible: Vec<DVec3>,
+    /// λ of nodes with weights.
     dual: Vec<DVec3>,
+    /// p̂, extrapolated.
     feasible_ahead: Vec<DVec3>,
+    /// λ̂, extrapolated.
     dual_ahead: Vec<DVec3>,
-    /// W⁻¹ Bᵀ r, if that is not λ: where contacts have changed since.
-    pushed: Option<Vec<DVec3>>,
-    /// W (p̂ + λ̂) that v is the answer to; nothing if it is not yet.
-    pulled: Vec<DVec3>,
-    /// By how much W (p̂ + λ̂) has changed since, flat.
-    change: Vec<f64>,
+    /// W⁻¹ Bᵀ r if it differs from λ, after a refinement of the contacts.
+    impulse_velocities: Option<Vec<DVec3>>,
+    /// W (p̂ + λ̂) on the right-hand side that v solves; empty if v solves none.
+    solved_rhs: Vec<DVec3>,
+    /// Change of the right-hand side since v was solved, flat.
+    rhs_change: Vec<f64>,
     /// θ of Alg. 4.
     momentum: f64,
-    /// Σ w (‖p − p̂‖² + ‖λ − λ̂‖²) (Goldstein et al. 2014).
-    residual: f64,
-    /// How far p and v are apart, how far p moved, how much contacts changed (m/s).
-    pub(super) unrest: f64,
+    /// Σ w (‖p − p̂‖² + ‖λ − λ̂‖²), the criterion of restarts (Goldstein et al. 2014).
+    combined_residual: f64,
+    /// Largest of ‖p − v‖ + ‖p − p̂‖ over nodes, and of the changes of contacts in the last sweep
+    /// (m/s).
+    pub(super) residual: f64,
 }
 
 impl Iterate {
+    /// v of the warm start, or without contact; p and λ follow by [`Iterate::initialize`].
     pub(super) fn start(
         problem: &NodalProblem,
         factor: &SystemFactor,
         warm: &WarmStart,
-        settings: &Settings,
+        options: &AdmmOptions,
     ) -> Self {
         let mut velocities = warm.velocities.clone();
         velocities.resize(problem.system.dofs(), 0.0);
-        if settings.starts_unconstrained {
+        if options.starts_unconstrained {
             velocities.copy_from_slice(&problem.force);
             factor.solve_in_place(&problem.system, &mut velocities);
         }
-        // What is held moves as it is told from the start.
-        for (dof, is_cut) in problem.system.cut().iter().enumerate() {
-            if *is_cut {
+        // Held degrees of freedom have their prescribed velocity from the start.
+        for (dof, is_held) in problem.system.held().iter().enumerate() {
+            if *is_held {
                 velocities[dof] = problem.force[dof];
             }
         }
         Self {
-            change: vec![0.0; velocities.len()],
+            rhs_change: vec![0.0; velocities.len()],
             velocities,
             momentum: 1.0,
+            combined_residual: f64::INFINITY,
             residual: f64::INFINITY,
-            unrest: f64::INFINITY,
             ..Self::default()
         }
     }
 
-    /// p = v, and λ = W⁻¹ Bᵀ r: what keeps a body at rest where it was.
-    pub(super) fn place(&mut self, nodes: &WeightedNodes, projection: &Projection) {
-        self.feasible = self.at(nodes);
+    /// Sets p = v and λ = W⁻¹ Bᵀ r, of which a rest state is a fixed point.
+    pub(super) fn initialize(&mut self, nodes: &WeightedNodes, projection: &Projection) {
+        self.feasible = self.node_velocities(nodes);
         self.dual = vec![DVec3::ZERO; nodes.nodes.len()];
-        projection.push(&mut self.dual);
-        self.pushed = None;
+        projection.add_impulse_velocities(&mut self.dual);
+        self.impulse_velocities = None;
         self.restart();
     }
 
-    /// The same p and λ for other nodes with weights: new ones begin where they are, without a force. The others keep their momentum: a few
-    /// contacts more upset few of them.
-    pub(super) fn carry_over(
+    /// Transfers p and λ to other nodes with weights. New nodes start with p = v and λ = 0. The
+    /// acceleration is not restarted: a few new contacts disturb few nodes.
+    pub(super) fn transfer(
         &mut self,
         before: &WeightedNodes,
         after: &WeightedNodes,
         projection: &Projection,
     ) {
-        let (here, count) = (self.at(after), after.nodes.len());
-        // Where each node was among the others, and by what its λ changes with its weight.
-        let known = after.nodes.iter().enumerate().filter_map(|(place, node)| {
+        let (velocities, count) = (self.node_velocities(after), after.nodes.len());
+        // New and old index of each node in both lists, and the factor that keeps W λ.
+        let known = after.nodes.iter().enumerate().filter_map(|(new, node)| {
             let old = before.find(*node)?;
-            Some((place, old, before.weights[old] / after.weights[place]))
+            Some((new, old, before.weights[old] / after.weights[new]))
         });
         let known: Vec<(usize, usize, f64)> = known.collect();
         for feasible in [&mut self.feasible, &mut self.feasible_ahead] {
-            let old = std::mem::replace(feasible, here.clone());
-            for (place, from, _) in &known {
-                feasible[*place] = old[*from];
+            let before = std::mem::replace(feasible, velocities.clone());
+            for (new, old, _) in &known {
+                feasible[*new] = before[*old];
             }
         }
         for dual in [&mut self.dual, &mut self.dual_ahead] {
-            let old = std::mem::replace(dual, vec![DVec3::ZERO; count]);
-            for (place, from, ratio) in &known {
-                dual[*place] = old[*from] * *ratio;
+            let before = std::mem::replace(dual, vec![DVec3::ZERO; count]);
+            for (new, old, ratio) in &known {
+                dual[*new] = before[*old] * *ratio;
             }
         }
-        let mut pushed = vec![DVec3::ZERO; count];
-        projection.push(&mut pushed);
-        self.pushed = Some(pushed);
-        self.begin_again();
+        let mut impulse_velocities = vec![DVec3::ZERO; count];
+        projection.add_impulse_velocities(&mut impulse_velocities);
+        self.impulse_velocities = Some(impulse_velocities);
+        self.clear_history();
     }
 
+    /// Restarts the acceleration.
     fn restart(&mut self) {
         self.feasible_ahead.clone_from(&self.feasible);
         self.dual_ahead.clone_from(&self.dual);
         self.momentum = 1.0;
-        self.begin_again();
+        self.clear_history();
     }
 
-    /// Nothing is known of the iteration before.
-    fn begin_again(&mut self) {
-        self.pulled.clear();
+    /// Discards the right-hand side and the residuals of the iteration before.
+    fn clear_history(&mut self) {
+        self.solved_rhs.clear();
+        self.combined_residual = f64::INFINITY;
         self.residual = f64::INFINITY;
-        self.unrest = f64::INFINITY;
     }
 
     /// v of nodes with weights.
-    fn at(&self, nodes: &WeightedNodes) -> Vec<DVec3> {
+    fn node_velocities(&self, nodes: &WeightedNodes) -> Vec<DVec3> {
         let velocity = |offset: &usize| DVec3::from_slice(&self.velocities[*offset..]);
         nodes.offsets.iter().map(velocity).collect()
     }
 
-    /// f + W (p̂ + λ̂), if v is not the answer to what was pulled before. Else nothing, and only what changed is left to be solved for.
-    pub(super) fn pull(
+    /// f + W (p̂ + λ̂), if v does not solve the system with the previous right-hand side. Otherwise
+    /// `None`, and only the change of the right-hand side remains ([`Iterate::rhs_change`]).
+    pub(super) fn right_hand_side(
         &mut self,
         problem: &NodalProblem,
         nodes: &WeightedNodes,
     ) -> Option<Vec<f64>> {
-        let is_new = self.pulled.is_empty();
-        self.pulled.resize(nodes.nodes.len(), DVec3::ZERO);
+        let is_new = self.solved_rhs.is_empty();
+        self.solved_rhs.resize(nodes.nodes.len(), DVec3::ZERO);
         let mut rhs = is_new.then(|| problem.force.clone());
-        let flat = rhs.as_mut().unwrap_or(&mut self.change);
-        let parts = parts_of(flat, &nodes.offsets);
-        let ahead = self.feasible_ahead.par_chunks(CHUNK);
-        let ahead = ahead.zip(self.dual_ahead.par_chunks(CHUNK));
+        let flat = rhs.as_mut().unwrap_or(&mut self.rhs_change);
+        let parts = split_by_nodes(flat, &nodes.offsets);
+        let ahead = self.feasible_ahead.par_chunks(CHUNK_SIZE);
+        let ahead = ahead.zip(self.dual_ahead.par_chunks(CHUNK_SIZE));
         let work = parts.into_par_iter().zip(ahead);
-        let work = work.zip(self.pulled.par_chunks_mut(CHUNK));
-        work.for_each(|((part, (feasible, dual)), pulled)| {
-            for index in 0..pulled.len() {
-                let place = part.place + index;
-                let free = problem.system.free_part(nodes.nodes[place] as usize);
-                let pull = (feasible[index] + dual[index]) * nodes.weights[place] * free;
-                let entries = &mut part.flat[nodes.offsets[place] - part.first..];
-                let sum = DVec3::from_slice(entries) + (pull - pulled[index]);
+        let work = work.zip(self.solved_rhs.par_chunks_mut(CHUNK_SIZE));
+        work.for_each(|((part, (feasible, dual)), solved)| {
+            for local in 0..solved.len() {
+                let index = part.first_node + local;
+                let free = problem.system.free_part(nodes.nodes[index] as usize);
+                let term = (feasible[local] + dual[local]) * nodes.weights[index] * free;
+                let entries = &mut part.flat[nodes.offsets[index] - part.first_entry..];
+                let sum = DVec3::from_slice(entries) + (term - solved[local]);
                 sum.write_to_slice(entries);
-                pulled[index] = pull;
+                solved[local] = term;
             }
         });
         rhs
     }
 
-    /// v is not quite the answer to what was pulled: the next time everything is solved for.
-    pub(super) fn forget(&mut self) {
-        self.pulled.clear();
+    /// Marks v as inexact for its right-hand side: the next update solves the full system.
+    pub(super) fn invalidate_velocities(&mut self) {
+        self.solved_rhs.clear();
     }
 
-    /// What is to be solved for since the last time, and v.
-    pub(super) fn change(&mut self) -> (&mut [f64], &mut [f64]) {
-        (&mut self.change, &mut self.velocities)
+    /// The change of the right-hand side since v was solved, and v.
+    pub(super) fn rhs_change(&mut self) -> (&mut [f64], &mut [f64]) {
+        (&mut self.rhs_change, &mut self.velocities)
     }
 
-    /// v − λ̂ + W⁻¹ Bᵀ r of a node with a weight: where its projection begins.
+    /// Start of the projection of a node with a weight: v − λ̂ + W⁻¹ Bᵀ r.
     #[inline]
-    pub(super) fn aim(&self, nodes: &WeightedNodes, place: usize) -> DVec3 {
-        let velocity = DVec3::from_slice(&self.velocities[nodes.offsets[place]..]);
-        let pushed = self.pushed.as_ref().unwrap_or(&self.dual);
-        velocity - self.dual_ahead[place] + pushed[place]
+    pub(super) fn projection_start(&self, nodes: &WeightedNodes, index: usize) -> DVec3 {
+        let velocity = DVec3::from_slice(&self.velocities[nodes.offsets[index]..]);
+        let impulse_velocities = self.impulse_velocities.as_ref().unwrap_or(&self.dual);
+        velocity - self.dual_ahead[index] + impulse_velocities[index]
     }
 
-    /// Takes over p from the projection: λ ← λ̂ + p − v, which is W⁻¹ Bᵀ r, then momentum or a restart (Alg. 4).
+    /// Updates p from the projection and λ ← λ̂ + p − v, which is W⁻¹ Bᵀ r; then extrapolates both,
+    /// or restarts the acceleration if the combined residual grew (Alg. 4).
     pub(super) fn advance(
         &mut self,
         nodes: &WeightedNodes,
@@ -182,97 +190,104 @@ impl Iterate {
         is_accelerated: bool,
     ) {
         let velocities = &self.velocities;
-        let chunks = self.feasible_ahead.par_chunks_mut(CHUNK);
-        let chunks = chunks.zip(self.dual_ahead.par_chunks_mut(CHUNK));
+        let chunks = self.feasible_ahead.par_chunks_mut(CHUNK_SIZE);
+        let chunks = chunks.zip(self.dual_ahead.par_chunks_mut(CHUNK_SIZE));
         let sums = chunks.enumerate().map(|(chunk, (feasible, dual))| {
-            let (mut residual, mut unrest) = (0.0, 0.0);
-            for index in 0..feasible.len() {
-                let place = chunk * CHUNK + index;
-                let projected = projection.velocity(place);
-                let apart = projected - DVec3::from_slice(&velocities[nodes.offsets[place]..]);
-                let moved = projected - feasible[index];
-                feasible[index] = projected;
-                dual[index] += apart;
-                let squares = apart.length_squared() + moved.length_squared();
-                residual += nodes.weights[place] * squares;
-                unrest = larger(unrest, apart.length() + moved.length());
+            let (mut combined, mut largest) = (0.0, 0.0);
+            for local in 0..feasible.len() {
+                let index = chunk * CHUNK_SIZE + local;
+                let projected = projection.velocity(index);
+                let primal = projected - DVec3::from_slice(&velocities[nodes.offsets[index]..]);
+                let moved = projected - feasible[local];
+                feasible[local] = projected;
+                dual[local] += primal;
+                let squares = primal.length_squared() + moved.length_squared();
+                combined += nodes.weights[index] * squares;
+                largest = nan_max(largest, primal.length() + moved.length());
             }
-            (residual, unrest)
+            (combined, largest)
         });
         let sums: Vec<(f64, f64)> = sums.collect();
-        let (residual, unrest) = sums.into_iter().fold((0.0, 0.0), |sum, of_chunk| {
-            (sum.0 + of_chunk.0, larger(sum.1, of_chunk.1))
+        let (combined, largest) = sums.into_iter().fold((0.0, 0.0), |sum, of_chunk| {
+            (sum.0 + of_chunk.0, nan_max(sum.1, of_chunk.1))
         });
-        self.unrest = unrest;
-        self.pushed = None;
-        let is_growing = residual > self.residual;
-        self.residual = residual;
-        let ahead = match is_accelerated && !is_growing {
-            true => {
-                let next = 0.5 * (1.0 + (1.0 + 4.0 * self.momentum * self.momentum).sqrt());
-                let ahead = (self.momentum - 1.0) / next;
-                self.momentum = next;
-                ahead
-            }
-            false => {
-                self.momentum = 1.0;
-                0.0
-            }
+        self.residual = largest;
+        self.impulse_velocities = None;
+        let is_growing = combined > self.combined_residual;
+        self.combined_residual = combined;
+        let factor = if is_accelerated && !is_growing {
+            let next = 0.5 * (1.0 + (1.0 + 4.0 * self.momentum * self.momentum).sqrt());
+            let factor = (self.momentum - 1.0) / next;
+            self.momentum = next;
+            factor
+        } else {
+            self.momentum = 1.0;
+            0.0
         };
-        go_ahead(&mut self.feasible, &mut self.feasible_ahead, ahead);
-        go_ahead(&mut self.dual, &mut self.dual_ahead, ahead);
+        extrapolate(&mut self.feasible, &mut self.feasible_ahead, factor);
+        extrapolate(&mut self.dual, &mut self.dual_ahead, factor);
     }
 
     /// The largest speed of p (m/s).
-    pub(super) fn fastest(&self) -> f64 {
-        largest(self.feasible.len(), |place| self.feasible[place].length())
+    pub(super) fn max_speed(&self) -> f64 {
+        par_nan_max(self.feasible.len(), |index| self.feasible[index].length())
     }
 
-    /// All velocities, with p where there are weights (6.2.7); what is held stays as it is told.
-    pub(super) fn answer(&self, problem: &NodalProblem, nodes: &WeightedNodes) -> Vec<f64> {
+    /// All velocities: p at nodes with weights (6.2.7), v elsewhere and in held directions.
+    pub(super) fn feasible_velocities(
+        &self,
+        problem: &NodalProblem,
+        nodes: &WeightedNodes,
+    ) -> Vec<f64> {
         let mut velocities = self.velocities.clone();
-        for (place, node) in nodes.nodes.iter().enumerate() {
-            let offset = nodes.offsets[place];
+        for (index, node) in nodes.nodes.iter().enumerate() {
+            let offset = nodes.offsets[index];
             let free = problem.system.free_part(*node as usize);
             let held = DVec3::from_slice(&velocities[offset..]) * (DVec3::ONE - free);
-            (self.feasible[place] * free + held).write_to_slice(&mut velocities[offset..]);
+            (self.feasible[index] * free + held).write_to_slice(&mut velocities[offset..]);
         }
         velocities
     }
 }
 
-/// From where it was before and where it is now, that and a part of the way more.
-fn go_ahead(before: &mut [DVec3], now: &mut [DVec3], part: f64) {
-    let chunks = before.par_chunks_mut(CHUNK).zip(now.par_chunks_mut(CHUNK));
+/// Replaces `now` by now + factor (now − before), and `before` by the old `now`.
+fn extrapolate(before: &mut [DVec3], now: &mut [DVec3], factor: f64) {
+    let chunks = before
+        .par_chunks_mut(CHUNK_SIZE)
+        .zip(now.par_chunks_mut(CHUNK_SIZE));
     chunks.for_each(|(before, now)| {
         for (before, now) in before.iter_mut().zip(now) {
-            let here = *now;
-            *now = here + (here - *before) * part;
-            *before = here;
+            let current = *now;
+            *now = current + (current - *before) * factor;
+            *before = current;
         }
     });
 }
 
-/// What of a flat vector some nodes in a row write to.
+/// The part of a flat vector with the entries of one chunk of nodes.
 struct Part<'a> {
-    /// The first of the nodes.
-    place: usize,
-    /// Where its entries start.
-    first: usize,
+    /// Index of the first node.
+    first_node: usize,
+    /// Offset of its entries.
+    first_entry: usize,
     flat: &'a mut [f64],
 }
 
-/// A flat vector by tasks, for nodes whose entries start at `offsets`.
-fn parts_of<'a>(flat: &'a mut [f64], offsets: &[usize]) -> Vec<Part<'a>> {
+/// Splits a flat vector into one part per chunk of nodes; `offsets` are those of the nodes.
+fn split_by_nodes<'a>(flat: &'a mut [f64], offsets: &[usize]) -> Vec<Part<'a>> {
     let (mut rest, mut taken) = (flat, 0);
-    let places = (0..offsets.len()).step_by(CHUNK);
-    let part = |place: usize| {
-        let first = offsets[place];
-        let end = offsets.get(place + CHUNK).copied();
+    let first_nodes = (0..offsets.len()).step_by(CHUNK_SIZE);
+    let part = |first_node: usize| {
+        let first = offsets[first_node];
+        let end = offsets.get(first_node + CHUNK_SIZE).copied();
         let (_, tail) = std::mem::take(&mut rest).split_at_mut(first - taken);
         let (flat, tail) = tail.split_at_mut(end.map_or(tail.len(), |end| end - first));
         (rest, taken) = (tail, first + flat.len());
-        Part { place, first, flat }
+        Part {
+            first_node,
+            first_entry: first,
+            flat,
+        }
     };
-    places.map(part).collect()
+    first_nodes.map(part).collect()
 }

@@ -1,48 +1,62 @@
-//! ADMM on sample problems: against the errors of the problem itself and against Gauss-Seidel.
+//! ADMM on sample problems, tested by the errors of the problem and against Gauss-Seidel.
 
 use glam::DVec3;
 
 use super::*;
-use crate::problem::{Contact, Contacts, larger};
-use crate::samples::{self, Captured, World};
+use crate::problem::{Contact, Contacts, nan_max};
+use crate::samples::{self, CapturedStep, World};
 use crate::solve::gauss_seidel::{self, GaussSeidel};
-use crate::solve::refining::FixedSolver;
-use crate::solve::{Refined, Unrefined};
+use crate::solve::refinement::FixedSolver;
+use crate::solve::{NoRefinement, Refinement};
 
 fn factorized(problem: &NodalProblem) -> SystemFactor {
-    let mut factor = SystemFactor::of(&problem.system).unwrap();
+    let mut factor = SystemFactor::for_system(&problem.system).unwrap();
     factor.factorize(&problem.system).unwrap();
     factor
 }
 
-/// Solves to a tolerance, and grades the answer.
-fn run(of: &Captured, settings: Settings, tolerance: f64) -> (Solution, Outcome, Errors) {
-    run_within(of, settings, ENTRY.limits(tolerance))
+/// Solves to a tolerance. Returns the solution with its errors.
+fn run(
+    sample: &CapturedStep,
+    options: AdmmOptions,
+    tolerance: f64,
+) -> (Solution, SolveOutcome, Errors) {
+    run_within(sample, options, ENTRY.limits(tolerance))
 }
 
-fn run_within(of: &Captured, settings: Settings, limits: Limits) -> (Solution, Outcome, Errors) {
-    let mut problem = of.problem.clone();
-    let mut factors = Factors::default();
-    let (solution, outcome) = Admm::new(settings)
-        .solve(&mut problem, &mut factors, &of.warm, limits, &mut Unrefined)
+fn run_within(
+    sample: &CapturedStep,
+    options: AdmmOptions,
+    limits: Limits,
+) -> (Solution, SolveOutcome, Errors) {
+    let mut problem = sample.problem.clone();
+    let mut factors = FactorCache::default();
+    let (solution, outcome) = Admm::new(options)
+        .solve(
+            &mut problem,
+            &mut factors,
+            &sample.warm,
+            limits,
+            &mut NoRefinement,
+        )
         .unwrap();
     let factor = factors.fresh().unwrap();
     let errors = problem.errors(factor, &solution.velocities, &solution.impulses);
     assert_eq!(
         outcome.is_converged,
         errors.largest() <= limits.tolerance,
-        "a solver that says otherwise than the yardstick: {errors:?}"
+        "convergence disagrees with the errors: {errors:?}"
     );
     (solution, outcome, errors)
 }
 
-fn capture(world: World, step: f64, count: usize) -> Vec<Captured> {
+fn capture(world: World, step: f64, count: usize) -> Vec<CapturedStep> {
     samples::capture(world, step, count, |problem, warm| {
-        let of = Captured {
+        let sample = CapturedStep {
             problem: problem.clone(),
             warm: warm.clone(),
         };
-        run(&of, Settings::default(), 1e-8).0
+        run(&sample, AdmmOptions::default(), 1e-8).0
     })
 }
 
@@ -64,11 +78,11 @@ fn worlds(young: f64) -> Vec<(&'static str, World)> {
 }
 
 #[test]
-fn every_world_is_solved_to_a_nanometre_soft_and_stiff() {
+fn every_world_converges_to_a_nanometre_soft_and_stiff() {
     for young in [1e5, 1e9] {
         for (name, world) in worlds(young) {
-            for (step, of) in capture(world, 0.01, 8).iter().enumerate() {
-                let (_, outcome, errors) = run(of, Settings::default(), 1e-9);
+            for (step, sample) in capture(world, 0.01, 8).iter().enumerate() {
+                let (_, outcome, errors) = run(sample, AdmmOptions::default(), 1e-9);
                 assert!(
                     outcome.is_converged,
                     "{name} {young:e} step {step}: {errors:?}"
@@ -79,17 +93,17 @@ fn every_world_is_solved_to_a_nanometre_soft_and_stiff() {
 }
 
 #[test]
-fn velocities_are_those_of_gauss_seidel() {
-    // A wedge can jam in more than one way; all others have one answer.
+fn velocities_agree_with_gauss_seidel() {
+    // A wedge can jam in more than one way; all other worlds have unique velocities.
     for (name, world) in worlds(1e6).into_iter().filter(|(name, _)| *name != "wedge") {
-        for of in capture(world, 0.01, 5) {
-            let (ours, _, _) = run(&of, Settings::default(), 1e-10);
+        for sample in capture(world, 0.01, 5) {
+            let (ours, _, _) = run(&sample, AdmmOptions::default(), 1e-10);
             let limits = gauss_seidel::ENTRY.limits(1e-10);
             let (theirs, outcome) = GaussSeidel::new(true)
                 .solve_fixed(
-                    &of.problem,
-                    &mut Factors::default(),
-                    &of.warm,
+                    &sample.problem,
+                    &mut FactorCache::default(),
+                    &sample.warm,
                     limits,
                     &|_| true,
                 )
@@ -103,44 +117,44 @@ fn velocities_are_those_of_gauss_seidel() {
                 .zip(&theirs.velocities)
                 .map(|(a, b)| a - b)
                 .collect();
-            let apart = of.problem.largest_displacement(&difference);
-            // Impulses need not be unique, velocities nearly are: errors add up along a body.
-            assert!(apart < 1e-8, "{name}: {apart} m apart");
+            let distance = sample.problem.largest_displacement(&difference);
+            // Impulses need not be unique. Errors of velocities accumulate along a body.
+            assert!(distance < 1e-8, "{name}: {distance} m");
         }
     }
 }
 
 #[test]
-fn both_local_solvers_take_the_same_way() {
+fn both_local_solvers_converge_to_the_same_velocities() {
     for (name, world) in worlds(1e6) {
-        for of in capture(world, 0.01, 4) {
-            let way = |local: LocalSolver| {
-                let settings = Settings {
+        for sample in capture(world, 0.01, 4) {
+            let solve = |local: LocalSolver| {
+                let options = AdmmOptions {
                     local,
-                    ..Settings::default()
+                    ..AdmmOptions::default()
                 };
-                run(&of, settings, 1e-8)
+                run(&sample, options, 1e-8)
             };
-            let [one, other] = [LocalSolver::Isotropic, LocalSolver::General].map(way);
+            let [one, other] = [LocalSolver::Isotropic, LocalSolver::General].map(solve);
             let pairs = one.0.velocities.iter().zip(&other.0.velocities);
-            let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            // Errors of 1e-8 m in a step of 10 ms are a micrometre per second, of what contacts ask for.
+            let distance = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            // An error of 1e-8 m in a step of 10 ms is a micrometre per second.
             assert!(one.1.is_converged && other.1.is_converged, "{name}");
-            assert!(apart < 1e-5, "{name}: {apart} m/s");
+            assert!(distance < 1e-5, "{name}: {distance} m/s");
         }
     }
 }
 
 #[test]
-fn random_problems_are_solved_with_cohesion_and_compliance() {
+fn random_problems_with_cohesion_and_compliance_converge() {
     for seed in 0..60 {
         let problem = samples::random(seed, 4, 12);
         problem.check().unwrap();
-        let of = Captured {
+        let sample = CapturedStep {
             problem,
             warm: WarmStart::default(),
         };
-        let (_, outcome, errors) = run(&of, Settings::default(), 1e-8);
+        let (_, outcome, errors) = run(&sample, AdmmOptions::default(), 1e-8);
         assert!(outcome.is_converged, "seed {seed}: {errors:?}");
     }
 }
@@ -150,20 +164,20 @@ fn rest_is_a_fixed_point() {
     let world = samples::cube(1e7, 3, 0.1, 0.5);
     let captured = capture(world, 0.01, 60);
     let last = captured.last().unwrap();
-    let (_, outcome, _) = run(last, Settings::default(), 1e-7);
-    // It sticks to the incline, and has done so for half a second.
+    let (_, outcome, _) = run(last, AdmmOptions::default(), 1e-7);
+    // The cube has been sticking to the incline for half a second.
     assert!(outcome.iterations <= 3, "{outcome:?}");
 }
 
 #[test]
-fn other_units_take_as_many_iterations() {
+fn the_number_of_iterations_does_not_depend_on_units() {
     for (name, world) in [
         ("cube", samples::cube(1e7, 3, 0.4, 0.2)),
         ("affine", samples::affine(1e7, 3)),
         ("crossing", samples::crossing(1e7, 2)),
     ] {
-        for of in capture(world, 0.01, 6) {
-            let (_, here, _) = run(&of, Settings::default(), 1e-6);
+        for sample in capture(world, 0.01, 6) {
+            let (_, here, _) = run(&sample, AdmmOptions::default(), 1e-6);
             for (lengths, masses, times) in [
                 (1e3, 1.0, 1.0),
                 (1.0, 1e-3, 1.0),
@@ -171,12 +185,12 @@ fn other_units_take_as_many_iterations() {
                 (1e-3, 1e3, 1e-3),
             ] {
                 let (problem, warm) =
-                    samples::rescale(&of.problem, &of.warm, lengths, masses, times);
-                let there = Captured { problem, warm };
-                let (_, there, _) = run(&there, Settings::default(), 1e-6 * lengths);
-                let apart = here.iterations.abs_diff(there.iterations);
+                    samples::rescale(&sample.problem, &sample.warm, lengths, masses, times);
+                let there = CapturedStep { problem, warm };
+                let (_, there, _) = run(&there, AdmmOptions::default(), 1e-6 * lengths);
+                let distance = here.iterations.abs_diff(there.iterations);
                 assert!(
-                    apart <= 1,
+                    distance <= 1,
                     "{name}: {here:?} {there:?} for {lengths} {masses} {times}"
                 );
             }
@@ -185,15 +199,15 @@ fn other_units_take_as_many_iterations() {
 }
 
 #[test]
-fn one_thread_and_two_give_the_same_bits() {
+fn results_are_bit_identical_on_one_to_three_threads() {
     // Enough contacts for several chunks in a stage.
-    let of = Captured {
+    let sample = CapturedStep {
         problem: samples::heap(20_000),
         warm: WarmStart::default(),
     };
-    let settings = Settings {
+    let options = AdmmOptions {
         polishes: false,
-        ..Settings::default()
+        ..AdmmOptions::default()
     };
     let limits = Limits {
         tolerance: 1e-12,
@@ -204,107 +218,107 @@ fn one_thread_and_two_give_the_same_bits() {
             .num_threads(threads)
             .build()
             .unwrap();
-        pool.install(|| run_within(&of, settings, limits).0)
+        pool.install(|| run_within(&sample, options, limits).0)
     };
     let (one, two, three) = (solve(1), solve(2), solve(3));
     assert!(one == two && two == three);
     assert!(one.impulses.iter().any(|r| *r != DVec3::ZERO));
 }
 
-/// Adds the contacts that were kept back, at the third call.
-struct Late {
+/// Adds all contacts at the third call.
+struct LateContacts {
     contacts: Contacts,
     calls: usize,
 }
 
-impl Refine for Late {
-    fn refine(&mut self, problem: &mut NodalProblem, velocities: &[f64], _: bool) -> Refined {
+impl Refine for LateContacts {
+    fn refine(&mut self, problem: &mut NodalProblem, velocities: &[f64], _: bool) -> Refinement {
         assert_eq!(velocities.len(), problem.system.dofs());
         self.calls += 1;
-        let is_time = self.calls == 3;
-        if is_time {
+        let is_third = self.calls == 3;
+        if is_third {
             problem.contacts = self.contacts.clone();
         }
         let added = problem.contacts.iter().map(|contact| contact.id);
-        Refined {
-            added: added.filter(|_| is_time).collect(),
-            ..Refined::default()
+        Refinement {
+            added: added.filter(|_| is_third).collect(),
+            ..Refinement::default()
         }
     }
 }
 
 #[test]
-fn contacts_that_come_late_are_met_all_the_same() {
+fn contacts_that_a_refinement_adds_are_solved() {
     let captured = capture(samples::cube(1e6, 3, 0.4, 0.2), 0.01, 6);
-    let of = captured.last().unwrap();
-    let mut problem = of.problem.clone();
+    let sample = captured.last().unwrap();
+    let mut problem = sample.problem.clone();
     let all = problem.contacts.clone();
     let mut some = Contacts::new();
     for contact in (0..all.len()).step_by(3) {
         some.push(all[contact], all.stencil(contact).iter().copied());
     }
     problem.contacts = some;
-    let mut late = Late {
+    let mut late = LateContacts {
         contacts: all,
         calls: 0,
     };
-    let mut factors = Factors::default();
-    let settings = Settings {
+    let mut factors = FactorCache::default();
+    let options = AdmmOptions {
         refine_every: 2,
-        ..Settings::default()
+        ..AdmmOptions::default()
     };
-    let mut solver = Admm::new(settings);
+    let mut solver = Admm::new(options);
     let (solution, outcome) = solver
         .solve(
             &mut problem,
             &mut factors,
-            &of.warm,
+            &sample.warm,
             ENTRY.limits(1e-9),
             &mut late,
         )
         .unwrap();
     assert!(outcome.is_converged && late.calls >= 3, "{outcome:?}");
-    assert_eq!(problem.contacts.len(), of.problem.contacts.len());
-    let (whole, _, _) = run(of, Settings::default(), 1e-9);
+    assert_eq!(problem.contacts.len(), sample.problem.contacts.len());
+    let (whole, _, _) = run(sample, AdmmOptions::default(), 1e-9);
     let difference: Vec<f64> = solution
         .velocities
         .iter()
         .zip(&whole.velocities)
         .map(|(a, b)| a - b)
         .collect();
-    let apart = of.problem.largest_displacement(&difference);
-    assert!(apart < 1e-7, "{apart} m");
+    let distance = sample.problem.largest_displacement(&difference);
+    assert!(distance < 1e-7, "{distance} m");
 }
 
 #[test]
-fn an_answer_is_looked_at_before_it_counts() {
+fn every_solution_is_refined_before_it_is_returned() {
     let captured = capture(samples::cube(1e6, 2, 0.4, 0.2), 0.01, 6);
-    let of = captured.last().unwrap();
-    let mut problem = of.problem.clone();
+    let sample = captured.last().unwrap();
+    let mut problem = sample.problem.clone();
     let all = problem.contacts.clone();
     problem.contacts = Contacts::new();
-    // The first answer knows no contacts; it is looked at long before it would be time.
-    let mut late = Late {
+    // The first solution has no contacts; it is refined long before the refinement interval.
+    let mut late = LateContacts {
         contacts: all,
         calls: 2,
     };
-    let mut factors = Factors::default();
-    let settings = Settings {
+    let mut factors = FactorCache::default();
+    let options = AdmmOptions {
         refine_every: 1000,
-        ..Settings::default()
+        ..AdmmOptions::default()
     };
-    let mut solver = Admm::new(settings);
+    let mut solver = Admm::new(options);
     let (solution, outcome) = solver
         .solve(
             &mut problem,
             &mut factors,
-            &of.warm,
+            &sample.warm,
             ENTRY.limits(1e-8),
             &mut late,
         )
         .unwrap();
     assert!(outcome.is_converged && late.calls == 4, "{outcome:?}");
-    let errors = of.problem.errors(
+    let errors = sample.problem.errors(
         factors.fresh().unwrap(),
         &solution.velocities,
         &solution.impulses,
@@ -312,101 +326,101 @@ fn an_answer_is_looked_at_before_it_counts() {
     assert!(errors.largest() <= 1e-8, "{errors:?}");
 }
 
-/// Is due every third time that it is asked, and for answers.
+/// A refinement that is due at every third poll, and for solutions.
 #[derive(Default)]
-struct Seldom {
-    asked: usize,
+struct EveryThird {
+    polls: usize,
     due: usize,
     calls: usize,
 }
 
-impl Refine for Seldom {
-    fn is_due(&mut self, is_answer: bool) -> bool {
-        self.asked += 1;
-        let is_due = is_answer || self.asked.is_multiple_of(3);
+impl Refine for EveryThird {
+    fn poll(&mut self, is_solution: bool) -> bool {
+        self.polls += 1;
+        let is_due = is_solution || self.polls.is_multiple_of(3);
         self.due += usize::from(is_due);
         is_due
     }
 
-    fn refine(&mut self, _: &mut NodalProblem, _: &[f64], _: bool) -> Refined {
+    fn refine(&mut self, _: &mut NodalProblem, _: &[f64], _: bool) -> Refinement {
         self.calls += 1;
-        Refined::default()
+        Refinement::default()
     }
 }
 
 #[test]
-fn what_is_not_due_is_not_called() {
+fn a_refinement_is_called_only_when_its_poll_says_so() {
     let captured = capture(samples::cube(1e6, 3, 0.4, 0.2), 0.01, 6);
-    let of = captured.last().unwrap();
-    let mut problem = of.problem.clone();
-    let mut factors = Factors::default();
-    let settings = Settings {
+    let sample = captured.last().unwrap();
+    let mut problem = sample.problem.clone();
+    let mut factors = FactorCache::default();
+    let options = AdmmOptions {
         refine_every: 1,
         starts_unconstrained: true,
         polishes: false,
-        ..Settings::default()
+        ..AdmmOptions::default()
     };
-    let mut seldom = Seldom::default();
+    let mut refine = EveryThird::default();
     let (warm, limits) = (WarmStart::default(), ENTRY.limits(1e-8));
-    let solved = Admm::new(settings).solve(&mut problem, &mut factors, &warm, limits, &mut seldom);
+    let solved = Admm::new(options).solve(&mut problem, &mut factors, &warm, limits, &mut refine);
     let (_, outcome) = solved.unwrap();
     assert!(outcome.is_converged);
-    // Asked in every iteration; called every third time, and for the answer.
-    assert_eq!(seldom.asked, outcome.iterations);
-    assert!(seldom.asked > 3, "{}", seldom.asked);
-    assert_eq!(seldom.calls, seldom.due);
-    assert!(seldom.calls <= seldom.asked / 3 + 1);
+    // Polled in every iteration; called every third time, and for the solution.
+    assert_eq!(refine.polls, outcome.iterations);
+    assert!(refine.polls > 3, "{}", refine.polls);
+    assert_eq!(refine.calls, refine.due);
+    assert!(refine.calls <= refine.polls / 3 + 1);
 }
 
-/// Makes the first body twice as heavy at the first call.
-struct Heavier(bool);
+/// Doubles the mass of the first body at the first call.
+struct DoubleMass(bool);
 
-impl Refine for Heavier {
-    fn refine(&mut self, problem: &mut NodalProblem, _: &[f64], _: bool) -> Refined {
+impl Refine for DoubleMass {
+    fn refine(&mut self, problem: &mut NodalProblem, _: &[f64], _: bool) -> Refinement {
         if std::mem::replace(&mut self.0, true) {
-            return Refined::default();
+            return Refinement::default();
         }
         let dofs = problem.system.bodies[0].matrix.dofs();
         let masses: Vec<f64> = problem.masses.iter().flat_map(|m| [*m; 3]).collect();
         problem.system.bodies[0]
             .matrix
             .add_diagonal(&masses[..dofs]);
-        Refined {
+        Refinement {
             bodies: vec![0],
-            ..Refined::default()
+            ..Refinement::default()
         }
     }
 }
 
 #[test]
-fn a_matrix_that_changes_on_the_way_is_factorized_again() {
+fn a_matrix_that_a_refinement_changes_is_factorized_again() {
     let captured = capture(samples::cube(1e6, 2, 0.4, 0.2), 0.01, 6);
-    let of = captured.last().unwrap();
-    let mut problem = of.problem.clone();
-    let mut factors = Factors::default();
-    let settings = Settings {
+    let sample = captured.last().unwrap();
+    let mut problem = sample.problem.clone();
+    let mut factors = FactorCache::default();
+    let options = AdmmOptions {
         refine_every: 1,
-        ..Settings::default()
+        ..AdmmOptions::default()
     };
-    let (solution, outcome) = Admm::new(settings)
+    let (solution, outcome) = Admm::new(options)
         .solve(
             &mut problem,
             &mut factors,
-            &of.warm,
+            &sample.warm,
             ENTRY.limits(1e-9),
-            &mut Heavier(false),
+            &mut DoubleMass(false),
         )
         .unwrap();
     assert!(outcome.is_converged);
-    // By a factor that was made anew, for the heavier body.
+    // By a new factor, for the heavier body.
     let errors = problem.errors(
         &factorized(&problem),
         &solution.velocities,
         &solution.impulses,
     );
     assert!(errors.largest() <= 1e-9, "{errors:?}");
-    let lighter = of.problem.errors(
-        &factorized(&of.problem),
+    let lighter = sample.problem.errors(
+        &factorized(&sample.problem),
         &solution.velocities,
         &solution.impulses,
     );
@@ -414,9 +428,9 @@ fn a_matrix_that_changes_on_the_way_is_factorized_again() {
 }
 
 #[test]
-fn what_cannot_be_met_ends_and_says_so() {
+fn unsolvable_problems_end_at_the_limit_without_convergence() {
     let world = samples::contradictory();
-    let of = Captured {
+    let sample = CapturedStep {
         problem: world.problem(0.01),
         warm: WarmStart::default(),
     };
@@ -424,7 +438,7 @@ fn what_cannot_be_met_ends_and_says_so() {
         tolerance: 1e-6,
         iterations: 200,
     };
-    let (_, outcome, errors) = run_within(&of, Settings::default(), limits);
+    let (_, outcome, errors) = run_within(&sample, AdmmOptions::default(), limits);
     assert!(!outcome.is_converged && outcome.iterations == 200);
     assert!(
         errors.largest().is_finite() && errors.largest() > 1e-6,
@@ -433,14 +447,14 @@ fn what_cannot_be_met_ends_and_says_so() {
 }
 
 #[test]
-fn a_problem_without_contacts_is_solved_at_once() {
+fn a_problem_without_contacts_takes_no_iterations() {
     let mut problem = samples::cube(1e6, 2, 0.4, 0.2).problem(0.01);
     problem.contacts = Contacts::new();
-    let of = Captured {
+    let sample = CapturedStep {
         problem,
         warm: WarmStart::default(),
     };
-    let (solution, outcome, errors) = run(&of, Settings::default(), 1e-12);
+    let (solution, outcome, errors) = run(&sample, AdmmOptions::default(), 1e-12);
     assert!(solution.impulses.is_empty());
     assert!(
         outcome.is_converged && outcome.iterations == 0,
@@ -449,8 +463,9 @@ fn a_problem_without_contacts_is_solved_at_once() {
 }
 
 #[test]
-fn a_single_contact_is_solved_as_by_trying_all_directions() {
-    // A particle of 1 kg thrown at a wall of 45°: u = r/m + u_free, so that the best r is found by trying.
+fn a_single_contact_agrees_with_a_brute_force_search() {
+    // A particle against walls of several directions: u = r/m + u_free. The best r is found on
+    // refined grids.
     for (normal, velocity, friction) in [
         (DVec3::Z, DVec3::new(1.0, 0.5, -1.0), 0.3),
         (DVec3::new(0.6, 0.0, 0.8), DVec3::new(-0.3, 0.2, -2.0), 0.9),
@@ -468,26 +483,26 @@ fn a_single_contact_is_solved_as_by_trying_all_directions() {
         };
         world.contacts.push(contact, [(0, 1.0)]);
         let factor = factorized(&world);
-        let of = Captured {
+        let sample = CapturedStep {
             problem: world,
             warm: WarmStart::default(),
         };
-        let (solution, outcome, _) = run(&of, Settings::default(), 1e-10);
+        let (solution, outcome, _) = run(&sample, AdmmOptions::default(), 1e-10);
         assert!(outcome.is_converged);
         let best = |around: DVec3, width: f64| {
             let steps = || (-8..=8).map(|k| width * f64::from(k) / 8.0);
-            let mut least = (f64::INFINITY, DVec3::ZERO);
+            let mut best_so_far = (f64::INFINITY, DVec3::ZERO);
             for offset in steps()
                 .flat_map(|x| steps().flat_map(move |y| steps().map(move |z| DVec3::new(x, y, z))))
             {
                 let impulse = [around + offset];
-                let velocities = of.problem.velocities(&factor, &impulse);
-                let error = of.problem.contact_error(&velocities, &impulse);
-                if error < least.0 {
-                    least = (error, impulse[0]);
+                let velocities = sample.problem.velocities(&factor, &impulse);
+                let error = sample.problem.contact_error(&velocities, &impulse);
+                if error < best_so_far.0 {
+                    best_so_far = (error, impulse[0]);
                 }
             }
-            least
+            best_so_far
         };
         let scale = solution.impulses[0].length().max(1.0);
         let mut found = best(DVec3::ZERO, 2.0 * scale);
@@ -503,11 +518,11 @@ fn a_single_contact_is_solved_as_by_trying_all_directions() {
 }
 
 #[test]
-fn a_body_whose_weights_change_is_factorized_again_though_its_nodes_are_the_same() {
-    // Contacts that are found late make their nodes heavier; the factor of A + W must know.
-    for of in capture(samples::stack(1e6, 2), 0.01, 2) {
-        let problem = &of.problem;
-        let before = WeightedNodes::new(problem, Weights::Mobility);
+fn changed_weights_of_the_same_nodes_are_detected() {
+    // New contacts can raise the weights of nodes; A + W must be factorized again.
+    for sample in capture(samples::stack(1e6, 2), 0.01, 2) {
+        let problem = &sample.problem;
+        let before = WeightedNodes::new(problem, WeightRule::Mobility);
         assert_eq!(changed_offsets(problem, &before, &before), [0; 0]);
         let mut after = before.clone();
         after.weights[0] *= 2.0;
@@ -521,28 +536,28 @@ fn a_body_whose_weights_change_is_factorized_again_though_its_nodes_are_the_same
 }
 
 #[test]
-fn weights_leave_the_ties_of_two_bodies_exact() {
-    for of in capture(samples::tied(1e6, 2), 0.01, 3) {
-        let (problem, factor) = (&of.problem, factorized(&of.problem));
-        let nodes = WeightedNodes::new(problem, Settings::default().weights);
-        let mut weighted = Weighted::new(problem, &factor).unwrap();
-        weighted.weigh(problem, &nodes, |_| true).unwrap();
+fn a_weighted_system_with_ties_is_solved_to_rounding() {
+    for sample in capture(samples::tied(1e6, 2), 0.01, 3) {
+        let (problem, factor) = (&sample.problem, factorized(&sample.problem));
+        let nodes = WeightedNodes::new(problem, AdmmOptions::default().weights);
+        let mut weighted = WeightedSystem::new(problem, &factor).unwrap();
+        weighted.update(problem, &nodes, |_| true).unwrap();
         let mut velocities = vec![0.0; problem.system.dofs()];
-        let accuracies = [1e-12, 0.0];
-        let passes = weighted.solve(&mut problem.force.clone(), &mut velocities, accuracies);
-        assert_eq!(passes, 1);
+        let solves = weighted.solve(&mut problem.force.clone(), &mut velocities, 1e-12, 0.0);
+        assert_eq!(solves, 1);
         let mut system = problem.system.clone();
-        system.weigh(&problem.system, nodes.by_offset(), |_| true);
+        system.copy_with_weights(&problem.system, nodes.by_offset(), |_| true);
         let mut product = vec![0.0; velocities.len()];
         system.multiply(&velocities, &mut product);
-        let largest = |entries: &[f64]| entries.iter().fold(0.0, |a: f64, b| larger(a, b.abs()));
+        let largest = |entries: &[f64]| entries.iter().fold(0.0, |a: f64, b| nan_max(a, b.abs()));
         let residual: Vec<f64> = product
             .iter()
             .zip(&problem.force)
             .map(|(a, b)| a - b)
             .collect();
-        // A node weighs grams and is held by springs of 1e6 N/m: rounding is of forces much larger than those that act.
-        let (left, force) = (largest(&residual), largest(&problem.force));
-        assert!(left < 1e-9 * force, "{left} of {force}");
+        // Rounding is relative to the internal forces of springs of 1e6 N/m, which are much larger
+        // than the applied forces on nodes of grams.
+        let (rest, force) = (largest(&residual), largest(&problem.force));
+        assert!(rest < 1e-9 * force, "{rest} of {force}");
     }
 }

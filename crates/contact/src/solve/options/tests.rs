@@ -1,4 +1,4 @@
-//! What the table says of options holds.
+//! Consistency of the options in the table of solvers.
 
 use super::*;
 use crate::solve::table::{SOLVERS, SolverEntry, names};
@@ -9,13 +9,13 @@ fn has_twice<T: Ord + Clone>(all: &[T]) -> bool {
     sorted.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// Lower-case words of letters and digits with a sign between them.
-fn is_words(name: &str, between: char) -> bool {
+/// Whether a name is of lower-case words of letters and digits with a separator between them.
+fn is_words(name: &str, separator: char) -> bool {
     let is_word = |word: &str| {
         let is_inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
         word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(is_inside)
     };
-    name.split(between).all(is_word)
+    name.split(separator).all(is_word)
 }
 
 fn fits(kind: OptionKind, value: OptionValue) -> bool {
@@ -25,14 +25,14 @@ fn fits(kind: OptionKind, value: OptionValue) -> bool {
             (least..=most).contains(&count)
         }
         (OptionKind::Word(words), OptionValue::Word(word)) => {
-            words.iter().any(|(known, _)| *known == word)
+            words.iter().any(|(other, _)| *other == word)
         }
         _ => false,
     }
 }
 
 #[test]
-fn every_default_is_what_its_option_may_be() {
+fn every_default_is_valid_for_its_option() {
     for entry in &SOLVERS {
         for spec in entry.options {
             let which = format!("{} {}", entry.name, spec.name);
@@ -44,7 +44,7 @@ fn every_default_is_what_its_option_may_be() {
             }
         }
     }
-    // The check itself can tell.
+    // The check rejects invalid values.
     assert!(!fits(OptionKind::Count(1, 9), OptionValue::Count(10)));
     assert!(!fits(
         OptionKind::Word(&[("a", "")]),
@@ -54,7 +54,7 @@ fn every_default_is_what_its_option_may_be() {
 }
 
 #[test]
-fn names_are_words_that_are_there_once() {
+fn names_are_unique_lower_case_words() {
     let solvers: Vec<&str> = SOLVERS.iter().map(|entry| entry.name).collect();
     assert!(!has_twice(&solvers));
     assert!(solvers.iter().all(|name| is_words(name, '-')));
@@ -79,20 +79,20 @@ fn names_are_words_that_are_there_once() {
 }
 
 #[test]
-fn the_limits_of_a_step_are_not_above_those_of_a_problem_by_itself() {
+fn iteration_limits_in_a_step_are_at_most_those_of_a_single_problem() {
     for entry in &SOLVERS {
         let iterations = entry.iterations;
-        assert!(0 < iterations.in_step && iterations.in_step <= iterations.alone);
+        assert!(0 < iterations.in_step && iterations.in_step <= iterations.standalone);
         let limits = entry.limits(1e-7);
         assert_eq!(
             (limits.tolerance, limits.iterations),
-            (1e-7, iterations.alone)
+            (1e-7, iterations.standalone)
         );
     }
 }
 
 #[test]
-fn solvers_are_listed_in_a_sentence() {
+fn names_of_solvers_are_joined_to_a_phrase() {
     let first = |count: usize| names(SOLVERS.iter().take(count));
     assert_eq!(first(0), "none");
     assert_eq!(first(1), "robust");
@@ -102,7 +102,7 @@ fn solvers_are_listed_in_a_sentence() {
 }
 
 #[test]
-fn options_change_by_name_and_are_read_as_their_kind() {
+fn options_are_set_by_name_and_read_by_kind() {
     let admm = SolverEntry::named("admm").unwrap();
     let mut options = Options::defaults(admm.options);
     assert!(options.flag("polish") && options.is("weights", "mobility"));
@@ -112,7 +112,7 @@ fn options_change_by_name_and_are_read_as_their_kind() {
     options.set("weights", OptionValue::Word("paper"));
     assert!(!options.flag("polish") && options.is("weights", "paper"));
     assert_eq!(options.count("sweeps"), 7);
-    // What there is not stays away, and is nothing.
+    // Setting an unknown option has no effect.
     options.set("mass", OptionValue::Count(3));
     assert_eq!((options.count("mass"), options.flag("mass")), (0, false));
     assert!(!options.is("sweeps", "7") && !options.flag("sweeps"));

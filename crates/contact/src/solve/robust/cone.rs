@@ -1,39 +1,41 @@
-//! The Jordan algebra of the cone L = {‖x_T‖ ≤ x_N}, as far as Newton's method needs it.
+//! The Jordan algebra of the second-order cone L = {‖x_T‖ ≤ x_N}, for Newton's method.
 //!
-//! Every x has eigenvalues x_N ± ‖x_T‖ with eigenvectors (1, ±d), d = x_T/‖x_T‖. Functions of numbers act on the eigenvalues
-//! (Fukushima, Luo, Tseng 2002).
+//! Every x has eigenvalues x_N ± ‖x_T‖ with eigenvectors (1, ±d), d = x_T/‖x_T‖. Scalar functions
+//! act on the eigenvalues (Fukushima, Luo, Tseng 2002).
 
 use glam::{DMat3, DVec2, DVec3};
 
 use crate::symmetric::outer;
 
-/// Slopes of the root stay as far from −1 and 1: what they make of it must be invertible.
-pub(super) const CLIP: f64 = 1e-10;
+/// Distance of the eigenvalues of B from −1 and 1, at least, so that 1 ± B are invertible.
+pub(super) const MIN_SLOPE_DISTANCE: f64 = 1e-10;
 
 /// The root |z|_ε = (z² + 4ε²)^½ and its derivative.
 pub(super) struct Root {
     pub(super) value: DVec3,
     /// d.
     axis: DVec3,
-    /// Eigenvalues of the derivative B: of (1, d), of (1, −d), and across both.
+    /// Eigenvalues of the derivative B: for (1, d), for (1, −d), and orthogonal to both.
     slopes: [f64; 3],
 }
 
 impl Root {
     pub(super) fn new(z: DVec3, smoothing: f64) -> Self {
         let length = DVec2::new(z.y, z.z).length();
-        let axis = match length > 0.0 {
-            true => DVec3::new(0.0, z.y / length, z.z / length),
-            false => DVec3::Y,
+        let axis = if length > 0.0 {
+            DVec3::new(0.0, z.y / length, z.z / length)
+        } else {
+            DVec3::Y
         };
         let (plus, minus) = (z.x + length, z.x - length);
         let root = |x: f64| (x * x + 4.0 * smoothing * smoothing).sqrt();
         let (root_plus, root_minus) = (root(plus), root(minus));
         let slope = |x: f64, root: f64| {
-            let limit = 1.0 - CLIP;
-            match root > 0.0 {
-                true => (x / root).clamp(-limit, limit),
-                false => 0.0,
+            let limit = 1.0 - MIN_SLOPE_DISTANCE;
+            if root > 0.0 {
+                (x / root).clamp(-limit, limit)
+            } else {
+                0.0
             }
         };
         Self {
@@ -58,7 +60,7 @@ impl Root {
         self.map(|slope| (1.0 + slope).recip())
     }
 
-    /// The matrix with the eigenvectors of B and eigenvalues that are a function of its own.
+    /// f(B): the matrix with the eigenvectors of B and the eigenvalues f(slope).
     fn map(&self, f: impl Fn(f64) -> f64) -> DMat3 {
         let [plus, minus, across] = self.slopes.map(f);
         let (mean, half) = (0.5 * (plus + minus), 0.5 * (plus - minus));
@@ -87,14 +89,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_root_squared_is_what_is_under_it(z in vector(), smoothing in 0.0..2.0) {
+        fn the_square_of_the_root_is_its_radicand(z in vector(), smoothing in 0.0..2.0) {
             let root = Root::new(z, smoothing);
             let wanted = square(z) + DVec3::X * (4.0 * smoothing * smoothing);
             prop_assert!((square(root.value) - wanted).length() < 1e-13);
         }
 
         #[test]
-        fn the_derivative_is_that_of_differences(z in vector(), smoothing in 0.01..2.0) {
+        fn the_derivative_agrees_with_central_differences(z in vector(), smoothing in 0.01..2.0) {
             let root = Root::new(z, smoothing);
             let derivative = root.map(|slope| slope);
             let step = 1e-6;
@@ -102,14 +104,14 @@ mod tests {
                 let ahead = Root::new(z + axis * step, smoothing).value;
                 let behind = Root::new(z - axis * step, smoothing).value;
                 let difference = (ahead - behind) / (2.0 * step);
-                // The third derivative is at most of the size of 1/ε².
+                // The third derivative is of order 1/ε².
                 let bound = 1e-9 + 10.0 * (step / smoothing).powi(2);
                 prop_assert!((derivative * axis - difference).length() < bound);
             }
         }
 
         #[test]
-        fn compliance_and_inverse_belong_together(z in vector(), smoothing in 0.01..2.0) {
+        fn compliance_is_twice_the_inverse_minus_one(z in vector(), smoothing in 0.01..2.0) {
             let root = Root::new(z, smoothing);
             // (1 − B)/(1 + B) = 2/(1 + B) − 1.
             let other = root.inverse() * 2.0 - DMat3::IDENTITY;

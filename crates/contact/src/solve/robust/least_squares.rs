@@ -1,8 +1,10 @@
-//! The last resort: the impulses whose natural map F(r) = r − P_K(r − ũ) is least, by the method of Levenberg and Marquardt.
+//! Least squares of the natural map F(r) = r − P_K(r − ũ), by the Levenberg-Marquardt method: the
+//! last resort of the search.
 //!
-//! Where the path of Newton's method ends in a fold, impulses that are nearly a solution are often close to one with a residual far below
-//! the tolerance. F has a generalized derivative J = 1 − D (1 − G W), with D that of the projection and G that of ũ; a step solves
-//! (JᵀJ + λ) dr = −Jᵀ F, which is sparse, symmetric and positive definite, and is taken only if F gets smaller.
+//! Where the path of Newton's method ends in a fold, impulses that are nearly a solution are often
+//! close to one whose residual is far below the tolerance. F has a generalized derivative J = 1 −
+//! D (1 − G W), with D that of the projection and G that of ũ. A step solves (JᵀJ + λ) dr = −Jᵀ F,
+//! which is sparse, symmetric and positive definite, and is accepted only if ‖F‖ decreases.
 
 use std::sync::Arc;
 
@@ -14,14 +16,16 @@ use crate::cholesky::Factor;
 use crate::law;
 use crate::symbolic::Symbolic;
 
-/// λ at first, and where it stays.
-const DAMPING: f64 = 1e-3;
-const DAMPINGS: [f64; 2] = [1e-12, 1e6];
+/// Initial λ and its bounds.
+const INITIAL_DAMPING: f64 = 1e-3;
+const MIN_DAMPING: f64 = 1e-12;
+const MAX_DAMPING: f64 = 1e6;
 
-/// λ is multiplied by these after a step that is taken, and after one that is not.
-const CHANGES: [f64; 2] = [0.2, 5.0];
+/// Factors on λ after an accepted and after a rejected step.
+const ACCEPTED_FACTOR: f64 = 0.2;
+const REJECTED_FACTOR: f64 = 5.0;
 
-/// A descent with all of its memory.
+/// The method, with its matrix and factors.
 pub(super) struct LeastSquares<'a> {
     problem: &'a Scaled,
     normal: BlockSparse,
@@ -30,15 +34,15 @@ pub(super) struct LeastSquares<'a> {
 }
 
 impl<'a> LeastSquares<'a> {
-    /// Lays out JᵀJ; `None` if memory runs out.
+    /// Allocates JᵀJ and its factor; `None` if memory runs out.
     pub(super) fn new(problem: &'a Scaled) -> Option<Self> {
         let rows = 0..problem.contacts();
-        // Two contacts meet in JᵀJ if a row of J has both.
+        // Two contacts are coupled in JᵀJ if a row of J contains both.
         let pairs = rows.flat_map(|row| {
             let columns = problem.operator.row(row).0;
-            let of_row = columns.iter().enumerate();
-            of_row.flat_map(move |(place, one)| {
-                columns[..place].iter().map(move |other| (*one, *other))
+            let entries = columns.iter().enumerate();
+            entries.flat_map(move |(index, one)| {
+                columns[..index].iter().map(move |other| (*one, *other))
             })
         });
         let pattern = Arc::new(BlockPattern::new(problem.contacts(), pairs));
@@ -47,7 +51,7 @@ impl<'a> LeastSquares<'a> {
             problem,
             normal: BlockSparse::zeros(pattern),
             factor: Factor::new(Arc::new(symbolic)).ok()?,
-            damping: DAMPING,
+            damping: INITIAL_DAMPING,
         })
     }
 
@@ -56,27 +60,28 @@ impl<'a> LeastSquares<'a> {
         self.factor.symbolic().operations()
     }
 
-    /// Takes a step; by which factor F got smaller, or `None` if no step makes it smaller.
+    /// Takes a step. Returns the ratio of the new ‖F‖ to the old, or `None` if no step decreases
+    /// it.
     pub(super) fn step(&mut self, impulses: &mut Vec<DVec3>) -> Option<f64> {
-        let before = self.size(impulses);
+        let before = self.residual(impulses);
         let gradient = self.gradient(impulses);
-        while self.damping <= DAMPINGS[1] {
-            if let Some(next) = self.ahead(impulses, &gradient) {
-                let after = self.size(&next);
+        while self.damping <= MAX_DAMPING {
+            if let Some(next) = self.trial(impulses, &gradient) {
+                let after = self.residual(&next);
                 if after < before {
                     *impulses = next;
-                    self.damping = (self.damping * CHANGES[0]).max(DAMPINGS[0]);
+                    self.damping = (self.damping * ACCEPTED_FACTOR).max(MIN_DAMPING);
                     return Some(after / before);
                 }
             }
-            self.damping *= CHANGES[1];
+            self.damping *= REJECTED_FACTOR;
         }
-        self.damping = DAMPING;
+        self.damping = INITIAL_DAMPING;
         None
     }
 
     /// ‖F‖.
-    pub(super) fn size(&self, impulses: &[DVec3]) -> f64 {
+    pub(super) fn residual(&self, impulses: &[DVec3]) -> f64 {
         let velocities = self.problem.velocities(impulses);
         let squares = (0..impulses.len()).map(|contact| {
             let mu = self.problem.friction[contact];
@@ -85,7 +90,7 @@ impl<'a> LeastSquares<'a> {
         squares.sum::<f64>().sqrt()
     }
 
-    /// Jᵀ F; JᵀJ goes into its memory.
+    /// Jᵀ F. Also assembles JᵀJ.
     pub(super) fn gradient(&mut self, impulses: &[DVec3]) -> Vec<DVec3> {
         let velocities = self.problem.velocities(impulses);
         let pattern = self.normal.pattern().clone();
@@ -99,16 +104,17 @@ impl<'a> LeastSquares<'a> {
             let drive = projection * associated_derivative(mu, u);
             let (columns, blocks) = self.problem.operator.row(row);
             let entries = columns.iter().zip(blocks).map(|(column, block)| {
-                let own = match *column as usize == row {
-                    true => DMat3::IDENTITY - projection,
-                    false => DMat3::ZERO,
+                let own = if *column as usize == row {
+                    DMat3::IDENTITY - projection
+                } else {
+                    DMat3::ZERO
                 };
                 (*column as usize, own + drive * *block)
             });
             let entries: Vec<(usize, DMat3)> = entries.collect();
-            for (place, (one, block)) in entries.iter().enumerate() {
+            for (index, (one, block)) in entries.iter().enumerate() {
                 gradient[*one] += block.transpose() * residual;
-                for (other, left) in &entries[..=place] {
+                for (other, left) in &entries[..=index] {
                     if let Some(slot) = pattern.slot(*one, *other) {
                         self.normal.values[slot] += block.transpose() * *left;
                     }
@@ -118,8 +124,8 @@ impl<'a> LeastSquares<'a> {
         gradient
     }
 
-    /// Where a step with the present λ leads.
-    fn ahead(&mut self, impulses: &[DVec3], gradient: &[DVec3]) -> Option<Vec<DVec3>> {
+    /// The impulses after a step with the current λ.
+    fn trial(&mut self, impulses: &[DVec3], gradient: &[DVec3]) -> Option<Vec<DVec3>> {
         let mut damped = self.normal.clone();
         let pattern = damped.pattern().clone();
         for contact in 0..impulses.len() {
@@ -139,7 +145,7 @@ impl<'a> LeastSquares<'a> {
     }
 }
 
-/// G: how ũ = u + μ‖u_T‖ n changes with u.
+/// G, the derivative of ũ = u + μ‖u_T‖ n by u.
 fn associated_derivative(mu: f64, u: DVec3) -> DMat3 {
     let mut derivative = DMat3::IDENTITY;
     let slip = DVec2::new(u.y, u.z).length();

@@ -1,8 +1,10 @@
 //! LU factors of unsymmetric matrices of 3×3 blocks whose pattern is symmetric.
 //!
-//! Multifrontal like [`crate::cholesky`], on the same tree of supernodes. Rows change places only within the block that a
-//! front eliminates, so that the symbolic work is done once per pattern. Against pivoting over all rows this loses little, as every
-//! contact brings a diagonal block of its own. Contacts of the same two bodies see the same others, and are ordered as one.
+//! Multifrontal like [`crate::cholesky`], on the same tree of supernodes. Pivoting is restricted to
+//! the rows that a front eliminates, so that the symbolic factorization is done once per pattern.
+//! Compared with pivoting over all rows little accuracy is lost, since every contact adds a
+//! diagonal block. Contacts between the same two bodies have the same neighbours, and are ordered
+//! together.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +21,8 @@ use rayon::prelude::*;
 
 use crate::block_rows::BlockRows;
 use crate::block_sparse::BlockPattern;
-use crate::cholesky::parts;
 use crate::order::minimum_degree;
+use crate::parallel::split_by_lengths;
 use crate::symbolic::{Supernode, Symbolic};
 
 /// The blocks of a matrix by the slots of a symmetric pattern.
@@ -32,14 +34,14 @@ struct Blocks {
     upper: Vec<DMat3>,
 }
 
-/// The eliminated part of a supernode, and what it leaves to its parent.
+/// The eliminated part of a supernode, and its update matrix for the parent.
 #[derive(Clone, Debug, Default)]
 struct Front {
     /// L₁₁ and U₁₁ above L₂₁.
     columns: Vec<f64>,
     /// U₁₂.
     rows: Vec<f64>,
-    /// The row that was eliminated as the k-th.
+    /// Row of the k-th pivot.
     pivots: Vec<usize>,
     update: Vec<f64>,
 }
@@ -54,12 +56,12 @@ pub(super) struct Lu {
     fronts: Vec<Front>,
     /// Floating-point operations of a factorization.
     operations: f64,
-    /// And of everything so far.
+    /// Floating-point operations of all factorizations and solves so far.
     spent: f64,
 }
 
 impl Lu {
-    /// Lays out the factors of a matrix; `None` if memory runs out.
+    /// Allocates the factors of a matrix; `None` if memory runs out.
     pub(super) fn new(matrix: &BlockRows) -> Option<Self> {
         let size = matrix.rows();
         let pairs = (0..size).flat_map(|row| {
@@ -76,9 +78,10 @@ impl Lu {
             for (column, block) in columns.iter().zip(values) {
                 let column = *column as usize;
                 let slot = pattern.slot(row.max(column), row.min(column))?;
-                match row >= column {
-                    true => blocks.lower[slot] = *block,
-                    false => blocks.upper[slot] = *block,
+                if row >= column {
+                    blocks.lower[slot] = *block;
+                } else {
+                    blocks.upper[slot] = *block;
                 }
             }
         }
@@ -93,17 +96,18 @@ impl Lu {
         })
     }
 
-    /// Floating-point operations of a factorization, about.
+    /// Approximate floating-point operations of a factorization.
     pub(super) fn operations(&self) -> f64 {
         self.operations
     }
 
-    /// Floating-point operations so far, about.
+    /// Approximate floating-point operations so far.
     pub(super) fn spent(&self) -> f64 {
         self.spent
     }
 
-    /// Factorizes the matrix with `shift(contact)` added on the diagonal. `None` if it is singular to rounding, or memory runs out.
+    /// Factorizes the matrix with `shift(contact)` added to the diagonal. `None` if it is singular
+    /// to rounding, or memory runs out.
     pub(super) fn factorize(
         &mut self,
         matrix: &BlockRows,
@@ -119,16 +123,16 @@ impl Lu {
                 continue;
             };
             let (done, rest) = self.fronts.split_at_mut(first.start);
-            let fronts = parts(rest, tasks.iter().map(|task| task.len()));
+            let fronts = split_by_lengths(rest, tasks.iter().map(|task| task.len()));
             let work: Vec<_> = tasks.iter().zip(fronts).collect();
             let eliminate = |(task, fronts)| {
-                let mut task_run = Task {
+                let mut elimination = EliminationTask {
                     symbolic: &self.symbolic,
                     blocks: &self.blocks,
                     done,
                     fronts,
                 };
-                std::ops::Range::clone(task).try_for_each(|s| task_run.eliminate(s, task.start))
+                std::ops::Range::clone(task).try_for_each(|s| elimination.eliminate(s, task.start))
             };
             match work.len() {
                 1 => work.into_iter().try_for_each(eliminate)?,
@@ -161,7 +165,7 @@ impl Lu {
     }
 }
 
-/// An order of elimination: minimum degree on groups of contacts with the same neighbours.
+/// Elimination order: minimum degree on groups of contacts with the same neighbours.
 fn order(matrix: &BlockRows) -> Option<Vec<u32>> {
     let mut groups: BTreeMap<&[u32], Vec<u32>> = BTreeMap::new();
     for row in 0..matrix.rows() {
@@ -191,17 +195,18 @@ fn order(matrix: &BlockRows) -> Option<Vec<u32>> {
     )
 }
 
-/// Supernodes that one thread eliminates.
-struct Task<'a> {
+/// The supernodes that one thread eliminates.
+struct EliminationTask<'a> {
     symbolic: &'a Symbolic,
     blocks: &'a Blocks,
-    /// Fronts of the stages before.
+    /// Fronts of earlier stages.
     done: &'a [Front],
-    /// Those of this task.
+    /// Fronts of this task.
     fronts: &'a mut [Front],
 }
 
-impl Task<'_> {
+impl EliminationTask<'_> {
+    /// Assembles and factorizes the front of a supernode; `first` is the first one of the task.
     fn eliminate(&mut self, index: usize, first: usize) -> Option<()> {
         let supernode = &self.symbolic.supernodes[index];
         let (width, border) = (3 * supernode.width(), 3 * supernode.border.len());
@@ -224,6 +229,7 @@ impl Task<'_> {
         result
     }
 
+    /// Copies the entries of the matrix into a front.
     fn gather(&self, supernode: &Supernode, front: &mut Front) {
         let (width, height) = (3 * supernode.width(), 3 * supernode.height());
         for entry in &self.symbolic.entries[supernode.entries.clone()] {
@@ -241,9 +247,10 @@ impl Task<'_> {
                 continue;
             }
             for k in 0..3 {
-                let target = match row < width {
-                    true => &mut front.columns[(row + k) * height + column..],
-                    false => &mut front.rows[(row - width + k) * width + column..],
+                let target = if row < width {
+                    &mut front.columns[(row + k) * height + column..]
+                } else {
+                    &mut front.rows[(row - width + k) * width + column..]
                 };
                 right.col(k).write_to_slice(target);
             }
@@ -252,7 +259,7 @@ impl Task<'_> {
 }
 
 impl Front {
-    /// Adds what a child left, given the places of its border in this front.
+    /// Adds the update matrix of a child; `places` are the rows of its border in this front.
     fn add(&mut self, update: &[f64], places: &[u32], supernode: &Supernode) {
         let (width, height) = (3 * supernode.width(), 3 * supernode.height());
         let (size, border) = (3 * places.len(), height - width);
@@ -274,7 +281,7 @@ impl Front {
         }
     }
 
-    /// Eliminates: P F₁₁ = L₁₁ U₁₁, U₁₂ = L₁₁⁻¹ P F₁₂, L₂₁ = F₂₁ U₁₁⁻¹, and leaves F₂₂ − L₂₁ U₁₂.
+    /// P F₁₁ = L₁₁ U₁₁, U₁₂ = L₁₁⁻¹ P F₁₂, L₂₁ = F₂₁ U₁₁⁻¹, and the update matrix F₂₂ − L₂₁ U₁₂.
     fn factorize(&mut self, width: usize, border: usize) -> Option<()> {
         let columns = MatMut::from_column_major_slice_mut(&mut self.columns, width + border, width);
         let (mut top, mut below) = columns.split_at_row_mut(width);
@@ -314,7 +321,7 @@ impl Front {
         Some(())
     }
 
-    /// `L y = P y` for the columns of a supernode; takes their part from the rows of its border.
+    /// Forward substitution with L for the columns of a supernode; updates the rows of its border.
     fn forward(&self, supernode: &Supernode, border: &[u32], y: &mut [f64], local: &mut Vec<f64>) {
         let (width, height) = (3 * supernode.width(), 3 * supernode.height());
         let start = 3 * supernode.columns.start;
@@ -335,7 +342,7 @@ impl Front {
         }
     }
 
-    /// `U x = y` for the columns of a supernode, those of its border being done.
+    /// Backward substitution with U for the columns of a supernode, after those of its border.
     fn backward(&self, supernode: &Supernode, border: &[u32], y: &mut [f64], local: &mut Vec<f64>) {
         let (width, height) = (3 * supernode.width(), 3 * supernode.height());
         let start = 3 * supernode.columns.start;
@@ -360,12 +367,13 @@ impl Front {
     }
 }
 
+/// Resizes a buffer and sets it to zero.
 fn clear(values: &mut Vec<f64>, length: usize) {
     values.clear();
     values.resize(length, 0.0);
 }
 
-/// Adds a column to the rows at some places, which count from `skip`.
+/// Adds a column to the block rows at `places`; `target` starts at the scalar row `skip`.
 fn scatter(source: &[f64], places: &[u32], skip: usize, target: &mut [f64]) {
     for (source, place) in source.chunks_exact(3).zip(places) {
         let target = &mut target[3 * *place as usize - skip..][..3];
@@ -380,7 +388,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Largest |A x − b| / |b| for an unsymmetric A, dominated by nothing.
+    /// Largest ‖(A x − b)_c‖ for an unsymmetric A without diagonal dominance.
     fn error(size: u32, entries: &[(u32, u32, [i8; 9])]) -> Option<f64> {
         let block = |e: &[i8; 9]| DMat3::from_cols_array(&e.map(|x| f64::from(x) / 64.0));
         let entries = entries
@@ -388,7 +396,7 @@ mod tests {
             .map(|(i, j, e)| (i % size, j % size, block(e)));
         let matrix = BlockRows::new(size as usize, entries);
         let mut lu = Lu::new(&matrix).unwrap();
-        // Turns in the plane: no diagonal entry is a pivot.
+        // A permutation as the shift: no diagonal entry is a pivot.
         let shift = DMat3::from_cols(DVec3::Y, DVec3::Z, DVec3::X) * 30.0;
         lu.factorize(&matrix, |_| DMat3::IDENTITY)?;
         lu.factorize(&matrix, |_| shift)?;
@@ -416,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn singular_matrices_are_refused() {
+    fn singular_and_nan_matrices_are_rejected() {
         let matrix = BlockRows::new(2, [(0, 1, DMat3::IDENTITY)]);
         let mut lu = Lu::new(&matrix).unwrap();
         assert!(lu.factorize(&matrix, |_| DMat3::ZERO).is_none());
@@ -425,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn same_bits_on_any_number_of_threads() {
+    fn results_are_bit_identical_on_one_and_two_threads() {
         let side = 40;
         let cells = (0..side * side).filter(|k| k % side + 1 < side && k / side + 1 < side);
         let pairs = cells.flat_map(|k| [(k, k + 1), (k + side, k), (k + side + 1, k)]);
@@ -435,7 +443,7 @@ mod tests {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.unwrap().install(|| {
                 let mut lu = Lu::new(&matrix).unwrap();
-                assert!(lu.symbolic.tasks.len() > 1, "nothing runs in parallel");
+                assert!(lu.symbolic.tasks.len() > 1, "there is only one task");
                 lu.factorize(&matrix, |_| DMat3::from_diagonal(DVec3::splat(5.0)))
                     .unwrap();
                 let mut x = vec![DVec3::new(1.0, 2.0, 3.0); matrix.rows()];

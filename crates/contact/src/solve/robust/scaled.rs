@@ -1,7 +1,8 @@
-//! A group of contacts without units, and its errors in the units given.
+//! A group of contacts in dimensionless form, and its errors in the units of the problem.
 //!
-//! With ρ_c = 1/‖W_cc‖, impulses are measured in κ √ρ_c and velocities in κ/√ρ_c, where κ makes the free velocities of size one.
-//! Cones stay what they are, diagonal blocks of W have the norm 1, and no parameter of the solver has a unit.
+//! With ρ_c = 1/‖W_cc‖, impulses are measured in κ √ρ_c and velocities in κ/√ρ_c, where κ scales
+//! the free velocities to a mean square of one. Friction cones are unchanged, diagonal blocks of W
+//! have norm 1, and the parameters of the solver are dimensionless.
 
 use glam::DVec3;
 
@@ -9,11 +10,12 @@ use crate::block_rows::BlockRows;
 use crate::delassus::DelassusProblem;
 use crate::law;
 
-/// Impulses larger than so many times the free velocities gain nothing from their size. Among problems with solutions, tall stacks
-/// come nearest to it, with less than a tenth.
-const LARGE: f64 = 1e3;
+/// Bound on the norm of impulses relative to that of the free velocities. Beyond it, errors are
+/// relative to the bound. Of the problems with solutions, tall stacks reach the most, less than a
+/// tenth of it.
+const MAX_IMPULSE_RATIO: f64 = 1e3;
 
-/// A group of contacts, without units.
+/// A group of contacts in dimensionless form.
 #[derive(Debug)]
 pub(super) struct Scaled {
     /// W.
@@ -26,18 +28,19 @@ pub(super) struct Scaled {
     roots: Vec<f64>,
     /// κ.
     unit: f64,
-    /// ρ_c; nothing where an impulse does not move its own contact.
+    /// ρ_c; 0 where W_cc is zero.
     scales: Vec<f64>,
-    /// What the natural and the scaled error are divided by at least.
+    /// Lower bounds of the denominators of the natural map error and the scaled error.
     floors: [f64; 2],
 }
 
 impl Scaled {
-    /// The contacts given (ascending), to which no others are connected. `places` tells the index of a contact among them.
+    /// The contacts given (ascending), which W does not connect to others. `indices` has the index
+    /// of each contact within its group.
     pub(super) fn new(
         problem: &DelassusProblem,
         contacts: &[u32],
-        places: &[u32],
+        indices: &[u32],
         floors: [f64; 2],
     ) -> Self {
         let members = || contacts.iter().map(|contact| *contact as usize);
@@ -54,9 +57,9 @@ impl Scaled {
             let (columns, blocks) = problem.operator.row(contact);
             let roots = &roots;
             columns.iter().zip(blocks).map(move |(column, block)| {
-                let place = places[*column as usize];
-                let scale = root * roots[place as usize];
-                (places[contact], place, *block * scale)
+                let index = indices[*column as usize];
+                let scale = root * roots[index as usize];
+                (indices[contact], index, *block * scale)
             })
         });
         Self {
@@ -75,13 +78,13 @@ impl Scaled {
     }
 
     /// Impulses in the units of the problem.
-    pub(super) fn with_units(&self, impulses: &[DVec3]) -> Vec<DVec3> {
+    pub(super) fn to_units(&self, impulses: &[DVec3]) -> Vec<DVec3> {
         let contacts = impulses.iter().zip(&self.roots);
         contacts.map(|(r, root)| *r * (root * self.unit)).collect()
     }
 
-    /// Impulses without units.
-    pub(super) fn without_units(&self, impulses: impl Iterator<Item = DVec3>) -> Vec<DVec3> {
+    /// Dimensionless impulses.
+    pub(super) fn to_dimensionless(&self, impulses: impl Iterator<Item = DVec3>) -> Vec<DVec3> {
         let contacts = impulses.zip(&self.roots);
         contacts.map(|(r, root)| r / (root * self.unit)).collect()
     }
@@ -102,13 +105,13 @@ impl Scaled {
         velocities
     }
 
-    /// The nearest impulses in the cones.
+    /// Impulses projected on the friction cones.
     pub(super) fn projected(&self, impulses: &[DVec3]) -> Vec<DVec3> {
         let contacts = impulses.iter().zip(&self.friction);
         contacts.map(|(r, mu)| law::project(*mu, *r)).collect()
     }
 
-    /// How many times larger the impulses are than they should be; at least 1.
+    /// Norm of the impulses relative to its bound; at least 1.
     pub(super) fn excess(&self, impulses: &[DVec3]) -> f64 {
         let (mut impulse, mut free) = (0.0, 0.0);
         for contact in 0..self.contacts() {
@@ -116,20 +119,22 @@ impl Scaled {
             impulse += (impulses[contact] * root).length_squared();
             free += (self.free[contact] / root * rho).length_squared();
         }
-        let bound = LARGE * f64::sqrt(free).max(self.floors[1]);
+        let bound = MAX_IMPULSE_RATIO * f64::sqrt(free).max(self.floors[1]);
         (f64::sqrt(impulse) / bound).max(1.0)
     }
 
-    /// The larger of the natural map error and the scaled error of impulses, whose velocities are given. Infinite instead of NaN.
+    /// The larger of the natural map error and the scaled error of impulses, with their velocities.
+    /// Infinite instead of NaN.
     ///
-    /// Both are relative to the impulses. Where bodies are wedged and no impulses solve the problem, larger and larger ones have
-    /// smaller and smaller errors, and mean nothing: beyond a bound, errors are relative to the bound.
+    /// Both errors are relative to the impulses. If bodies are wedged and no impulses solve the
+    /// problem, growing impulses have decreasing errors without approaching a solution. Beyond a
+    /// bound, errors are therefore relative to the bound.
     pub(super) fn error(&self, impulses: &[DVec3], velocities: &[DVec3]) -> f64 {
         let mut errors = [0.0; 2];
         let mut sizes = [[0.0; 3], [0.0; 3]];
         for contact in 0..self.contacts() {
             let (mu, root) = (self.friction[contact], self.roots[contact]);
-            // In units of the problem, but for κ, which all errors are relative to.
+            // In units of the problem except for κ, which cancels in relative errors.
             let r = impulses[contact] * root;
             let u = velocities[contact] / root;
             let q = self.free[contact] / root;
@@ -145,7 +150,7 @@ impl Scaled {
         }
         let relative = |k: usize| {
             let error = f64::sqrt(errors[k]);
-            let square = sizes[k].iter().fold(0.0, |most: f64, x| most.max(*x));
+            let square = sizes[k].iter().fold(0.0, |largest: f64, x| largest.max(*x));
             let size = square.sqrt().max(self.floors[k]);
             if error == 0.0 { 0.0 } else { error / size }
         };

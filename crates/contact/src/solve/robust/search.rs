@@ -1,7 +1,8 @@
-//! What is tried, in which order, for a group of connected contacts.
+//! The schedule of methods for a group of connected contacts.
 //!
-//! Newton's method is tried from the state of every other method, in turn and with ever more iterations in between. Its path
-//! has folds where the law has several solutions or nearly none, so that no single start serves all problems.
+//! Newton's method starts from the state of each other method in turn, with an increasing number of
+//! iterations in between. Its path has folds where the law has several solutions or nearly none, so
+//! that no single start is good for all problems.
 
 use glam::DVec3;
 
@@ -12,78 +13,90 @@ use super::scaled::Scaled;
 use super::splitting::Splitting;
 use super::sweeps;
 use crate::law;
-use crate::solve::Outcome;
+use crate::solve::SolveOutcome;
 
-/// Sweeps at least at first, and at most after a restart; more where a factorization takes as long as several of them.
-const SWEEPS: [usize; 2] = [10, 20];
+/// Sweeps at the start, at least; more if a factorization takes as long as several sweeps.
+const FIRST_SWEEPS: usize = 10;
 
-/// How many times slower the operations of sweeps are than those of factorizations, how many sweeps are made at most, and what a part of
-/// them must make of the error for another one.
-const SLOWNESS: f64 = 10.0;
-const MOST_SWEEPS: usize = 2000;
-const FALLING: f64 = 0.7;
+/// Sweeps of a restart, at most; more if a factorization takes as long as several sweeps.
+const MAX_RESTART_SWEEPS: usize = 20;
 
-/// Splitting iterations in the first round; each round has twice as many as the one before.
-const SPLITTING: usize = 20;
+/// Time of a floating-point operation in a sweep, relative to one in a factorization.
+const SWEEP_COST_FACTOR: f64 = 10.0;
 
-/// Steps of least squares at most; they end when one does not make the map smaller by this.
-const DESCENTS: usize = 60;
-const PROGRESS: f64 = 0.95;
+/// Sweeps at the start, at most.
+const MAX_SWEEPS: usize = 2000;
+
+/// Sweeps at the start end if a batch of them leaves more than this fraction of the error.
+const MAX_SWEEP_ERROR_RATIO: f64 = 0.7;
+
+/// Splitting iterations in the first round; each round has twice the number of the one before.
+const FIRST_SPLITTING_ITERATIONS: usize = 20;
+
+/// Least squares steps, at most.
+const MAX_DESCENT_STEPS: usize = 60;
+
+/// Least squares ends if a step leaves more than this fraction of the natural map.
+const MAX_DESCENT_RATIO: f64 = 0.95;
 
 /// Rounds of splitting and restarts.
-const ROUNDS: usize = 7;
+const MAX_ROUNDS: usize = 7;
 
-/// Sweeps and splitting iterations between two looks at the error.
-const LOOK: usize = 5;
+/// Sweeps, or splitting iterations, between two computations of the error.
+const CHECK_INTERVAL: usize = 5;
 
-/// Newton steps at most from one start, and such steps without half the error of before.
-const STEPS: usize = 200;
-const PATIENCE: usize = 30;
+/// Newton steps from one start, at most.
+const MAX_NEWTON_STEPS: usize = 200;
 
-/// ε at first, in parts of the error times the mean impulse.
-const SMOOTHING: f64 = 0.1;
+/// Newton steps end if this number of them does not halve the error.
+const MAX_STALLED_STEPS: usize = 30;
 
-/// ε is multiplied by this when the residual is as small, after a full step; by its root after a shorter one.
-const SHARPEN: f64 = 0.2;
+/// Initial ε, relative to the error times the mean impulse.
+const INITIAL_SMOOTHING: f64 = 0.1;
 
-/// ε is multiplied by this after a step shorter than [`SHORT`].
-const BLUR: f64 = 4.0;
-const SHORT: f64 = 0.1;
+/// Factor on ε when the residual is below it, after a full step; its square root after a shorter
+/// step.
+const SMOOTHING_DECREASE: f64 = 0.2;
 
-/// The smallest ε: beyond, rounding rules.
-const SHARPEST: f64 = 1e-12;
+/// Factor on ε after a step shorter than [`SHORT_STEP`].
+const SMOOTHING_INCREASE: f64 = 4.0;
+const SHORT_STEP: f64 = 0.1;
 
-/// Contacts with at least such a part of the largest residual start anew in a restart.
-const KICKED: f64 = 0.3;
+/// The smallest ε. Below it, rounding dominates.
+const MIN_SMOOTHING: f64 = 1e-12;
 
-/// Floating-point operations at most, less than a minute: large problems have fewer rounds.
-const WORK: f64 = 4e11;
+/// A restart sets the impulse of a contact to zero if its residual is above this fraction of the
+/// largest one.
+const RESET_FRACTION: f64 = 0.3;
 
-/// A search with its best impulses so far.
+/// Floating-point operations, at most; less than a minute. Large problems have fewer rounds.
+const MAX_OPERATIONS: f64 = 4e11;
+
+/// State of the search. Methods that return a `bool` return whether the search is over.
 pub(super) struct Search<'a> {
     problem: &'a Scaled,
     tolerance: f64,
     lu: Lu,
-    outcome: Outcome,
+    outcome: SolveOutcome,
     best: Vec<DVec3>,
-    /// Of the best impulses.
+    /// Error of the best impulses.
     error: f64,
     /// Floating-point operations of least squares so far.
-    squares: f64,
+    descent_operations: f64,
 }
 
 impl<'a> Search<'a> {
-    /// Seeks impulses within a tolerance from a start; returns the best found.
+    /// Searches impulses within a tolerance, from a start. Returns the best impulses.
     pub(super) fn run(
         problem: &'a Scaled,
         tolerance: f64,
         start: Vec<DVec3>,
-    ) -> (Outcome, Vec<DVec3>) {
+    ) -> (SolveOutcome, Vec<DVec3>) {
         let best = problem.projected(&start);
         let error = problem.error(&best, &problem.velocities(&best));
-        let mut outcome = Outcome {
+        let mut outcome = SolveOutcome {
             is_converged: error <= tolerance,
-            ..Outcome::default()
+            ..SolveOutcome::default()
         };
         if outcome.is_converged {
             return (outcome, best);
@@ -98,75 +111,78 @@ impl<'a> Search<'a> {
             outcome,
             best,
             error,
-            squares: 0.0,
+            descent_operations: 0.0,
         };
-        search.seek(start);
+        search.run_schedule(start);
         outcome = search.outcome;
         outcome.is_converged = search.error <= tolerance;
         (outcome, search.best)
     }
 
-    fn seek(&mut self, start: Vec<DVec3>) {
+    /// All methods in turn, until the search is over.
+    fn run_schedule(&mut self, start: Vec<DVec3>) {
         let mut swept = start.clone();
-        if self.sweep_first(&mut swept) || self.polish_impulses(&swept) {
+        if self.sweep_first(&mut swept) || self.newton_from_impulses(&swept) {
             return;
         }
         let mut splitting = Splitting::new(start);
-        for round in 0..ROUNDS {
-            let iterations = SPLITTING << round;
+        for round in 0..MAX_ROUNDS {
+            let iterations = FIRST_SPLITTING_ITERATIONS << round;
             if self.split(&mut splitting, iterations)
-                || self.polish(&splitting.impulses, &splitting.multipliers, None)
+                || self.newton(&splitting.impulses, &splitting.multipliers, None)
             {
                 return;
             }
-            let is_over = match round {
-                0 => self.polish_centre(),
-                _ => self.restart(iterations / 2, round % 2 == 1),
+            let is_over = if round == 0 {
+                self.newton_from_centre()
+            } else {
+                self.restart(iterations / 2, round % 2 == 1)
             };
             if is_over || self.descend() {
                 return;
             }
-            self.help(&mut splitting);
+            self.update_splitting(&mut splitting);
         }
     }
 
-    /// A few sweeps; where factorizations are dear, as many as they take and on for as long as the error falls.
+    /// The sweeps at the start: a few; or, if factorizations are expensive, batches that take as
+    /// long as a factorization, while the error decreases.
     fn sweep_first(&mut self, impulses: &mut [DVec3]) -> bool {
         let affordable = self.affordable_sweeps();
-        if affordable <= SWEEPS[0] {
-            return self.sweep(SWEEPS[0], false, impulses);
+        if affordable <= FIRST_SWEEPS {
+            return self.sweep(FIRST_SWEEPS, false, impulses);
         }
-        for _ in 0..MOST_SWEEPS / affordable {
+        for _ in 0..MAX_SWEEPS / affordable {
             let before = self.error;
             if self.sweep(affordable, false, impulses) {
                 return true;
             }
-            if self.error > FALLING * before {
+            if self.error > MAX_SWEEP_ERROR_RATIO * before {
                 break;
             }
         }
         false
     }
 
-    /// Counts an iteration, with what it does to all contacts.
+    /// Counts an iteration and its products with W.
     fn count(&mut self, products: usize) {
         self.outcome.iterations += 1;
         self.outcome.products += products;
     }
 
-    /// Sweeps that take about as long as a factorization.
+    /// Number of sweeps that take about as long as a factorization.
     fn affordable_sweeps(&self) -> usize {
         let operator = &self.problem.operator;
         let sweep = 18.0 * operator.stored() as f64 + 300.0 * operator.rows() as f64;
-        (self.lu.operations() / (SLOWNESS * sweep)).min(0.1 * MOST_SWEEPS as f64) as usize
+        (self.lu.operations() / (SWEEP_COST_FACTOR * sweep)).min(0.1 * MAX_SWEEPS as f64) as usize
     }
 
-    /// Whether there is nothing left to do: the tolerance is reached, or the work is spent.
+    /// Whether the tolerance is reached, or the limit of operations.
     fn is_over(&self) -> bool {
-        self.error <= self.tolerance || self.lu.spent() + self.squares > WORK
+        self.error <= self.tolerance || self.lu.spent() + self.descent_operations > MAX_OPERATIONS
     }
 
-    /// Remembers impulses with their velocities if they are the best so far. Their error.
+    /// Keeps impulses if their error is the smallest so far. Returns their error.
     fn offer(&mut self, impulses: &[DVec3], velocities: &[DVec3]) -> f64 {
         let error = self.problem.error(impulses, velocities);
         if error < self.error {
@@ -176,15 +192,17 @@ impl<'a> Search<'a> {
         error
     }
 
+    /// Gauss-Seidel sweeps.
     fn sweep(&mut self, count: usize, is_backward: bool, impulses: &mut [DVec3]) -> bool {
         let contacts = 0..impulses.len();
         for k in 1..=count {
-            match is_backward {
-                true => sweeps::sweep(self.problem, contacts.clone().rev(), impulses),
-                false => sweeps::sweep(self.problem, contacts.clone(), impulses),
+            if is_backward {
+                sweeps::sweep(self.problem, contacts.clone().rev(), impulses);
+            } else {
+                sweeps::sweep(self.problem, contacts.clone(), impulses);
             }
             self.count(1);
-            if k % LOOK == 0 || k == count {
+            if k % CHECK_INTERVAL == 0 || k == count {
                 self.offer(impulses, &self.problem.velocities(impulses));
                 if self.is_over() {
                     return true;
@@ -194,14 +212,15 @@ impl<'a> Search<'a> {
         false
     }
 
+    /// Splitting iterations.
     fn split(&mut self, splitting: &mut Splitting, count: usize) -> bool {
-        splitting.forget_factors();
+        splitting.invalidate_factors();
         for k in 1..=count {
             if splitting.iterate(self.problem, &mut self.lu).is_none() {
                 return self.is_over();
             }
             self.count(1);
-            if k % LOOK == 0 {
+            if k % CHECK_INTERVAL == 0 {
                 let impulses = &splitting.impulses;
                 self.offer(impulses, &self.problem.velocities(impulses));
                 if self.is_over() {
@@ -212,33 +231,34 @@ impl<'a> Search<'a> {
         false
     }
 
-    /// Newton's method from impulses alone.
-    fn polish_impulses(&mut self, impulses: &[DVec3]) -> bool {
+    /// Newton's method from impulses, with ũ of their velocities.
+    fn newton_from_impulses(&mut self, impulses: &[DVec3]) -> bool {
         let associated = self.associated(impulses);
-        self.polish(impulses, &associated, None)
+        self.newton(impulses, &associated, None)
     }
 
-    /// Newton's method from the middle of all cones.
-    fn polish_centre(&mut self) -> bool {
+    /// Newton's method from the axes of all cones.
+    fn newton_from_centre(&mut self) -> bool {
         let frictions = self.problem.friction.iter();
         let impulses: Vec<DVec3> = frictions.clone().map(|mu| DVec3::X / mu.max(0.1)).collect();
         let associated: Vec<DVec3> = frictions.map(|mu| DVec3::X * *mu).collect();
-        self.polish(&impulses, &associated, Some(1.0))
+        self.newton(&impulses, &associated, Some(1.0))
     }
 
-    /// Newton's method from impulses and ũ; ε by the error of the impulses if it is not given.
-    fn polish(&mut self, impulses: &[DVec3], associated: &[DVec3], smoothing: Option<f64>) -> bool {
+    /// Newton's method from impulses and ũ. The initial ε follows from the error of the impulses if
+    /// it is not given.
+    fn newton(&mut self, impulses: &[DVec3], associated: &[DVec3], smoothing: Option<f64>) -> bool {
         let problem = self.problem;
         let size = (problem.contacts() as f64).sqrt();
         let smoothing = smoothing.unwrap_or_else(|| {
             let error = problem.error(impulses, &problem.velocities(impulses));
             let squares = impulses.iter().map(|r| r.length_squared());
             let mean = squares.sum::<f64>().sqrt() / size;
-            (SMOOTHING * error.min(1.0) * mean).max(SHARPEST)
+            (INITIAL_SMOOTHING * error.min(1.0) * mean).max(MIN_SMOOTHING)
         });
         let mut newton = Newton::new(problem, impulses, associated, smoothing);
-        let (mut lowest, mut waiting) = (f64::INFINITY, 0);
-        for _ in 0..STEPS {
+        let (mut lowest, mut stalled) = (f64::INFINITY, 0);
+        for _ in 0..MAX_NEWTON_STEPS {
             let Some(length) = newton.step(&mut self.lu) else {
                 break;
             };
@@ -246,33 +266,35 @@ impl<'a> Search<'a> {
             let found = newton.impulses();
             let projected = problem.projected(&found);
             let error = self
-                .offer(&found, newton.driven())
+                .offer(&found, newton.contact_velocities())
                 .min(self.offer(&projected, &problem.velocities(&projected)));
             if self.is_over() {
                 return true;
             }
-            waiting += 1;
+            stalled += 1;
             if error < 0.5 * lowest {
-                (lowest, waiting) = (error, 0);
+                (lowest, stalled) = (error, 0);
             }
-            if waiting >= PATIENCE {
+            if stalled >= MAX_STALLED_STEPS {
                 break;
             }
-            newton.smoothing *= match newton.residual() < newton.smoothing * size {
-                true if length == 1.0 => SHARPEN,
-                true => SHARPEN.sqrt(),
-                false => 1.0,
-            };
-            if length < SHORT {
-                newton.smoothing *= BLUR;
+            if newton.residual() < newton.smoothing * size {
+                newton.smoothing *= if length == 1.0 {
+                    SMOOTHING_DECREASE
+                } else {
+                    SMOOTHING_DECREASE.sqrt()
+                };
             }
-            newton.smoothing = newton.smoothing.max(SHARPEST);
+            if length < SHORT_STEP {
+                newton.smoothing *= SMOOTHING_INCREASE;
+            }
+            newton.smoothing = newton.smoothing.max(MIN_SMOOTHING);
         }
         self.is_over()
     }
 
-    /// Sweeps from the best impulses with those that fit worst taken away, then Newton's method: what is nearly a solution may
-    /// be far from one.
+    /// Sweeps from the best impulses without those of the largest residuals, then Newton's method:
+    /// impulses with a small error may be far from a solution.
     fn restart(&mut self, count: usize, is_backward: bool) -> bool {
         let mut impulses = self.problem.projected(&self.best);
         let velocities = self.problem.velocities(&impulses);
@@ -282,41 +304,41 @@ impl<'a> Search<'a> {
                 law::natural_map(mu, velocities[c], impulses[c], 1.0).length()
             })
             .collect();
-        let most = residuals.iter().fold(0.0, |most: f64, x| most.max(*x));
+        let largest = residuals
+            .iter()
+            .fold(0.0, |largest: f64, x| largest.max(*x));
         for (r, residual) in impulses.iter_mut().zip(residuals) {
-            if residual > KICKED * most {
+            if residual > RESET_FRACTION * largest {
                 *r = DVec3::ZERO;
             }
         }
-        self.sweep(
-            count.min(SWEEPS[1]).max(self.affordable_sweeps()),
-            is_backward,
-            &mut impulses,
-        ) || self.polish_impulses(&impulses)
+        let sweeps = count.min(MAX_RESTART_SWEEPS);
+        let sweeps = sweeps.max(self.affordable_sweeps());
+        self.sweep(sweeps, is_backward, &mut impulses) || self.newton_from_impulses(&impulses)
     }
 
     /// Least squares from the best impulses.
     fn descend(&mut self) -> bool {
-        let Some(mut squares) = LeastSquares::new(self.problem) else {
+        let Some(mut least_squares) = LeastSquares::new(self.problem) else {
             return self.is_over();
         };
         let mut impulses = self.best.clone();
-        for _ in 0..DESCENTS {
-            let Some(factor) = squares.step(&mut impulses) else {
+        for _ in 0..MAX_DESCENT_STEPS {
+            let Some(ratio) = least_squares.step(&mut impulses) else {
                 break;
             };
-            self.squares += squares.operations();
+            self.descent_operations += least_squares.operations();
             self.count(1);
             self.offer(&impulses, &self.problem.velocities(&impulses));
-            if self.is_over() || factor > PROGRESS {
+            if self.is_over() || ratio > MAX_DESCENT_RATIO {
                 break;
             }
         }
         self.is_over()
     }
 
-    /// Takes the splitting method to the best impulses, if its own are much worse.
-    fn help(&self, splitting: &mut Splitting) {
+    /// Moves the splitting method to the best impulses if its own error is more than twice theirs.
+    fn update_splitting(&self, splitting: &mut Splitting) {
         let own = &splitting.impulses;
         let error = self.problem.error(own, &self.problem.velocities(own));
         if self.error < 0.5 * error {

@@ -1,8 +1,9 @@
-//! Alternating directions (ADMM) on the associated law, with De Saxcé's shift taken anew in every iteration.
+//! ADMM on the associated law, with De Saxcé's shift updated in every iteration.
 //!
-//! r⁺ = (W + ρ)⁻¹ (ρ z + w − q − s n), z⁺ = P_K(r⁺ − w/ρ), w⁺ = w + ρ (z⁺ − r⁺), where w is the multiplier, ũ in the end, and
-//! s = μ ‖w_T‖ the shift that makes the associated law that of Coulomb (Acary, Cadoux, Lemaréchal, Malick 2011). Over-relaxation and
-//! the choice of ρ by the residuals are those of Boyd et al. 2011, 3.4.
+//! r⁺ = (W + ρ)⁻¹ (ρ z + w − q − s n), z⁺ = P_K(r⁺ − w/ρ), w⁺ = w + ρ (z⁺ − r⁺), where w is the
+//! multiplier, equal to ũ at convergence, and s = μ ‖w_T‖ is the shift between the associated law
+//! and Coulomb's (Acary, Cadoux, Lemaréchal, Malick 2011). Over-relaxation and residual balancing
+//! of ρ are those of Boyd et al. 2011, 3.4.
 
 use glam::{DMat3, DVec2, DVec3};
 
@@ -10,18 +11,25 @@ use super::lu::Lu;
 use super::scaled::Scaled;
 use crate::law;
 
-/// Over-relaxation.
+/// Factor of over-relaxation.
 const RELAXATION: f64 = 1.6;
 
-/// ρ at first, next to diagonal blocks of norm 1, and where it stays.
-const PENALTY: f64 = 0.1;
-const PENALTIES: [f64; 2] = [1e-6, 1e2];
+/// Initial ρ, relative to diagonal blocks of norm 1, and its bounds.
+const INITIAL_PENALTY: f64 = 0.1;
+const MIN_PENALTY: f64 = 1e-6;
+const MAX_PENALTY: f64 = 1e2;
 
-/// Iterations between two looks at ρ, and the imbalance that it stands: a new ρ is a new factorization.
-const BALANCE: usize = 20;
-const IMBALANCE: f64 = 3.0;
+/// Iterations between two updates of ρ.
+const BALANCE_INTERVAL: usize = 20;
 
-/// The state of the iteration.
+/// ρ changes if the residuals call for a factor beyond this or below its inverse: a new ρ needs a
+/// new factorization.
+const BALANCE_THRESHOLD: f64 = 3.0;
+
+/// ρ changes by at most this factor in an update.
+const MAX_BALANCE_FACTOR: f64 = 10.0;
+
+/// State of the iteration.
 #[derive(Clone, Debug)]
 pub(super) struct Splitting {
     /// z, in the cones.
@@ -39,14 +47,14 @@ impl Splitting {
         Self {
             multipliers: vec![DVec3::ZERO; impulses.len()],
             impulses,
-            penalty: PENALTY,
+            penalty: INITIAL_PENALTY,
             iterations: 0,
             is_factorized: false,
         }
     }
 
-    /// Tells that the factors hold another matrix by now.
-    pub(super) fn forget_factors(&mut self) {
+    /// Must be called when `lu` has the factors of another matrix.
+    pub(super) fn invalidate_factors(&mut self) {
         self.is_factorized = false;
     }
 
@@ -67,7 +75,7 @@ impl Splitting {
             })
             .collect();
         lu.solve_in_place(&mut r);
-        // Squares: r − z, ρ (z⁺ − z), z and w.
+        // Squared norms of r − z⁺, ρ (z⁺ − z), z⁺ and w⁺.
         let (mut primal, mut dual, mut impulse, mut multiplier) = (0.0, 0.0, 0.0, 0.0);
         for (c, r) in r.iter().enumerate() {
             let (z, w) = (self.impulses[c], self.multipliers[c]);
@@ -81,18 +89,19 @@ impl Splitting {
             multiplier += self.multipliers[c].length_squared();
         }
         self.iterations += 1;
-        if self.iterations.is_multiple_of(BALANCE) {
+        if self.iterations.is_multiple_of(BALANCE_INTERVAL) {
             self.balance((primal * multiplier / (dual * impulse)).sqrt());
         }
         Some(())
     }
 
-    /// Changes ρ by the primal residual next to the dual one, each relative to its size.
-    fn balance(&mut self, imbalance: f64) {
-        let factor = imbalance.sqrt();
-        if factor.is_finite() && !(1.0 / IMBALANCE..=IMBALANCE).contains(&factor) {
-            let penalty = self.penalty * factor.clamp(0.1, 10.0);
-            self.penalty = penalty.clamp(PENALTIES[0], PENALTIES[1]);
+    /// Updates ρ by the ratio of the primal to the dual residual, each relative to its variable.
+    fn balance(&mut self, ratio: f64) {
+        let factor = ratio.sqrt();
+        let balanced = 1.0 / BALANCE_THRESHOLD..=BALANCE_THRESHOLD;
+        if factor.is_finite() && !balanced.contains(&factor) {
+            let penalty = self.penalty * factor.clamp(1.0 / MAX_BALANCE_FACTOR, MAX_BALANCE_FACTOR);
+            self.penalty = penalty.clamp(MIN_PENALTY, MAX_PENALTY);
             self.is_factorized = false;
         }
     }

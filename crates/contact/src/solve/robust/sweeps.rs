@@ -1,11 +1,12 @@
-//! Gauss-Seidel sweeps over the contacts, each solved exactly for its own impulse.
+//! Gauss-Seidel sweeps with an exact solve of each contact.
 
 use glam::DVec3;
 
 use super::scaled::Scaled;
 use crate::law;
 
-/// Solves every contact once, in the order given. The velocities of the others are those of their newest impulses.
+/// Solves every contact once for its own impulse, in the order given, with the newest impulses of
+/// the others. A contact without a solution keeps its impulse.
 pub(super) fn sweep(problem: &Scaled, order: impl Iterator<Item = usize>, impulses: &mut [DVec3]) {
     for contact in order {
         let block = problem.operator.diagonal(contact);

@@ -4,18 +4,19 @@ use super::newton::Newton;
 use super::splitting::Splitting;
 use super::*;
 use crate::block_rows::BlockRows;
-use crate::numbers::Numbers;
+use crate::random::Random;
 use crate::symmetric::outer;
 use glam::DMat3;
 
-/// W = HᵀH and q = Hᵀv for contacts of a thing with `freedoms` degrees of freedom, fewer than the contacts have unknowns. Moving along
-/// the first opens all contacts, so that there is a solution (Acary, Cadoux, Lemaréchal, Malick 2011).
+/// W = HᵀH and q = Hᵀv for contacts of a body with `freedoms` degrees of freedom; hyperstatic if
+/// these are fewer than the components of the impulses. A motion along the first one opens all
+/// contacts, so that there is a solution (Acary, Cadoux, Lemaréchal, Malick 2011).
 fn hyperstatic(seed: u64, contacts: usize, freedoms: usize, friction: f64) -> DelassusProblem {
-    let mut numbers = Numbers(seed);
-    // The row of one freedom: what it moves at each contact.
+    let mut random = Random::new(seed);
+    // The velocity at each contact per unit of each degree of freedom.
     let rows: Vec<Vec<DVec3>> = (0..freedoms)
         .map(|freedom| {
-            let mut row: Vec<DVec3> = (0..contacts).map(|_| numbers.vector()).collect();
+            let mut row: Vec<DVec3> = (0..contacts).map(|_| random.vector()).collect();
             if freedom == 0 {
                 row.iter_mut().for_each(|h| h.x = h.x.abs() + 0.1);
             }
@@ -29,7 +30,7 @@ fn hyperstatic(seed: u64, contacts: usize, freedoms: usize, friction: f64) -> De
             .fold(DMat3::ZERO, |sum, row| sum + outer(row[i], row[j]));
         (i as u32, j as u32, block)
     });
-    let velocity: Vec<f64> = (0..freedoms).map(|_| numbers.signed() - 0.5).collect();
+    let velocity: Vec<f64> = (0..freedoms).map(|_| random.signed() - 0.5).collect();
     let free = (0..contacts)
         .map(|c| {
             let parts = rows.iter().zip(&velocity).map(|(row, v)| row[c] * *v);
@@ -40,8 +41,9 @@ fn hyperstatic(seed: u64, contacts: usize, freedoms: usize, friction: f64) -> De
     DelassusProblem::new(operator, free, vec![friction; contacts]).unwrap()
 }
 
-/// Problems side by side, without influence on each other; the unit of velocity of each is that of the one before times `unit`.
-fn side_by_side(problems: &[DelassusProblem], unit: f64) -> DelassusProblem {
+/// Independent problems as one problem; the velocities of each are scaled by another factor `unit`
+/// than those of the one before.
+fn block_diagonal(problems: &[DelassusProblem], unit: f64) -> DelassusProblem {
     let (mut entries, mut free, mut friction) = (Vec::new(), Vec::new(), Vec::new());
     let mut scale = 1.0;
     for problem in problems {
@@ -71,7 +73,7 @@ fn worse_error(problem: &DelassusProblem, impulses: &[DVec3]) -> f64 {
 const FRICTIONS: [f64; 5] = [0.0, 0.05, 0.3, 0.8, 1.2];
 
 #[test]
-fn hyperstatic_problems_are_solved_to_any_tolerance() {
+fn hyperstatic_problems_converge_to_any_tolerance() {
     for seed in 0..100 {
         let contacts = 1 + seed as usize * 7 % 30;
         let freedoms = 1 + seed as usize % (2 * contacts);
@@ -89,16 +91,16 @@ fn hyperstatic_problems_are_solved_to_any_tolerance() {
 }
 
 #[test]
-fn slightly_unsymmetric_problems_are_solved() {
+fn slightly_unsymmetric_problems_converge() {
     for seed in 0..30 {
         let contacts = 3 + seed as usize % 10;
         let problem = hyperstatic(seed, contacts, 2 * contacts, FRICTIONS[seed as usize % 5]);
-        let mut numbers = Numbers(seed);
+        let mut random = Random::new(seed);
         let mut entries = Vec::new();
         for row in 0..contacts {
             let (columns, blocks) = problem.operator.row(row);
             for (column, block) in columns.iter().zip(blocks) {
-                let tilt = DMat3::from_cols(numbers.vector(), numbers.vector(), numbers.vector());
+                let tilt = DMat3::from_cols(random.vector(), random.vector(), random.vector());
                 entries.push((row as u32, *column, *block + tilt * 1e-3));
             }
         }
@@ -115,12 +117,12 @@ fn slightly_unsymmetric_problems_are_solved() {
 }
 
 #[test]
-fn groups_are_solved_apart_and_the_whole_keeps_the_tolerance() {
+fn independent_groups_together_are_within_the_tolerance() {
     let groups: Vec<DelassusProblem> = (0..12)
         .map(|seed| hyperstatic(seed, 1 + seed as usize, 5, 0.3))
         .collect();
-    let problem = side_by_side(&groups, 0.1);
-    assert_eq!(connected(&problem).len(), 12);
+    let problem = block_diagonal(&groups, 0.1);
+    assert_eq!(connected_groups(&problem).len(), 12);
     for tolerance in [1e-4, 1e-6, 1e-8] {
         let mut impulses = Vec::new();
         assert!(solve(&problem, tolerance, &mut impulses).is_converged);
@@ -129,24 +131,25 @@ fn groups_are_solved_apart_and_the_whole_keeps_the_tolerance() {
 }
 
 #[test]
-fn same_bits_on_any_number_of_threads() {
+fn results_are_bit_identical_on_one_and_two_threads() {
     let groups: Vec<DelassusProblem> = (0..6)
         .map(|seed| hyperstatic(seed, 4 + 5 * seed as usize, 9, 0.8))
         .collect();
-    let problem = side_by_side(&groups, 1.0);
-    let answer = |threads| {
+    let problem = block_diagonal(&groups, 1.0);
+    let solve_on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let mut impulses = Vec::new();
         let solved = || solve(&problem, 1e-8, &mut impulses);
         let outcome = pool.unwrap().install(solved);
         (outcome, impulses)
     };
-    assert_eq!(answer(1), answer(2));
+    assert_eq!(solve_on(1), solve_on(2));
 }
 
-/// The answer does not depend on units; the natural map error does, so that one method may stop a look earlier.
+/// The solution does not depend on units. The natural map error does, so that a method may stop at
+/// an earlier check.
 #[test]
-fn units_hardly_change_the_iterations() {
+fn the_number_of_iterations_hardly_depends_on_units() {
     for seed in 0..20 {
         let problem = hyperstatic(seed, 12, 10, 0.3);
         let scaled = |mass: f64, speed: f64| {
@@ -161,7 +164,7 @@ fn units_hardly_change_the_iterations() {
             problem
         };
         let plain = solve(&problem, 1e-8, &mut Vec::new());
-        // The natural map does not see a change of the unit of time alone.
+        // The relative natural map error does not depend on the unit of time alone.
         assert_eq!(plain, solve(&scaled(1.0, 1024.0), 1e-8, &mut Vec::new()));
         let other = solve(&scaled(1e3, 1.0), 1e-8, &mut Vec::new());
         assert!(plain.is_converged && other.is_converged);
@@ -171,8 +174,8 @@ fn units_hardly_change_the_iterations() {
 }
 
 #[test]
-fn contradictions_end_without_convergence() {
-    // Two walls that approach each other with a body between them, and a contact that nothing moves.
+fn unsolvable_problems_end_without_convergence() {
+    // A body squeezed between two approaching walls, and a contact whose operator is zero.
     let squeeze = [
         (0, 0, DMat3::IDENTITY),
         (0, 1, -DMat3::IDENTITY),
@@ -195,7 +198,7 @@ fn contradictions_end_without_convergence() {
 }
 
 #[test]
-fn nothing_to_do_takes_no_iterations() {
+fn empty_and_open_problems_take_no_iterations() {
     let empty = DelassusProblem::default();
     let outcome = solve(&empty, 1e-6, &mut vec![DVec3::ONE]);
     assert!(outcome.is_converged && outcome.iterations == 0);
@@ -208,7 +211,7 @@ fn nothing_to_do_takes_no_iterations() {
 }
 
 #[test]
-fn an_answer_is_a_good_start() {
+fn a_solution_as_the_start_takes_no_iterations() {
     let problem = hyperstatic(3, 20, 12, 0.3);
     let mut impulses = Vec::new();
     assert!(solve(&problem, 1e-8, &mut impulses).is_converged);
@@ -220,7 +223,7 @@ fn an_answer_is_a_good_start() {
 }
 
 #[test]
-fn an_impossible_tolerance_ends_with_the_best() {
+fn an_impossible_tolerance_returns_the_best_impulses() {
     let problem = hyperstatic(5, 6, 4, 0.3);
     for tolerance in [0.0, -1.0, f64::NAN] {
         let mut impulses = Vec::new();
@@ -253,7 +256,7 @@ fn splitting_solves_a_hyperstatic_problem() {
     let impulses = &splitting.impulses;
     let error = scaled.error(impulses, &scaled.velocities(impulses));
     assert!(error < 1e-6, "{error:e}");
-    // The multiplier has become ũ.
+    // The multiplier converges to ũ.
     let velocities = scaled.velocities(impulses);
     for (contact, u) in velocities.iter().enumerate() {
         let wanted = crate::law::associated(0.3, *u);
@@ -262,7 +265,7 @@ fn splitting_solves_a_hyperstatic_problem() {
 }
 
 #[test]
-fn newton_steps_square_the_residual_near_the_end() {
+fn newtons_method_converges_quadratically() {
     for friction in FRICTIONS {
         let problem = hyperstatic(4, 3, 20, friction);
         let scaled = whole(&problem);
@@ -283,12 +286,12 @@ fn newton_steps_square_the_residual_near_the_end() {
 }
 
 #[test]
-fn the_gradient_of_least_squares_is_that_of_differences() {
+fn the_gradient_of_least_squares_agrees_with_central_differences() {
     for seed in 0..20 {
         let problem = hyperstatic(seed, 5, 6, 0.5);
         let scaled = whole(&problem);
-        let mut numbers = Numbers(seed);
-        let impulses: Vec<DVec3> = (0..5).map(|_| numbers.vector() + DVec3::X).collect();
+        let mut random = Random::new(seed);
+        let impulses: Vec<DVec3> = (0..5).map(|_| random.vector() + DVec3::X).collect();
         let mut squares = LeastSquares::new(&scaled).unwrap();
         let gradient = squares.gradient(&impulses);
         for contact in 0..5 {
@@ -296,11 +299,11 @@ fn the_gradient_of_least_squares_is_that_of_differences() {
                 let at = |step: f64| {
                     let mut moved = impulses.clone();
                     moved[contact] += axis * step;
-                    squares.size(&moved).powi(2) / 2.0
+                    squares.residual(&moved).powi(2) / 2.0
                 };
                 let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
                 let found = gradient[contact].dot(axis);
-                // Within a step of a kink, which no seed here is.
+                // No seed is within a step of a kink.
                 assert!((found - difference).abs() < 1e-5, "{found} {difference}");
             }
         }
@@ -308,24 +311,24 @@ fn the_gradient_of_least_squares_is_that_of_differences() {
 }
 
 #[test]
-fn least_squares_never_get_worse_and_reach_what_is_close() {
+fn least_squares_decreases_the_residual_and_reaches_a_near_solution() {
     for seed in 0..20 {
         let problem = hyperstatic(seed, 8, 7, 0.8);
         let scaled = whole(&problem);
         let mut impulses = Vec::new();
         solve(&problem, 1e-9, &mut impulses);
-        let mut numbers = Numbers(seed);
-        let near = impulses.iter().map(|r| *r + numbers.vector() * 1e-4);
-        let mut start = scaled.without_units(near);
+        let mut random = Random::new(seed);
+        let near = impulses.iter().map(|r| *r + random.vector() * 1e-4);
+        let mut start = scaled.to_dimensionless(near);
         let mut squares = LeastSquares::new(&scaled).unwrap();
-        let before = squares.size(&start);
+        let before = squares.residual(&start);
         for _ in 0..30 {
             match squares.step(&mut start) {
-                Some(factor) => assert!(factor < 1.0),
+                Some(ratio) => assert!(ratio < 1.0),
                 None => break,
             }
         }
-        let after = squares.size(&start);
+        let after = squares.residual(&start);
         assert!(after < 1e-3 * before, "seed {seed}: {before:e} {after:e}");
     }
 }

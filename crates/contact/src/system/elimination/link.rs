@@ -1,15 +1,15 @@
-//! The dense matrices of one leaf, in the symbols of [`super`].
+//! Dense matrices of one leaf, with the symbols of [`super`].
 
 use super::plan::Leaf;
 use crate::dense_lu::DenseLu;
 use crate::system::System;
 
-/// How a leaf hangs on its host.
+/// Coupling of a condensed leaf to its host.
 #[derive(Debug, Default)]
 pub(super) struct Link {
-    /// V, row by row.
+    /// V, row-major.
     to_host: Vec<f64>,
-    /// U, column by column; empty if it is zero.
+    /// U, column-major; empty if zero.
     to_itself: Vec<f64>,
 }
 
@@ -22,7 +22,7 @@ impl Link {
         }
     }
 
-    /// U Pᵀ y + V x, where `solution` has y and x.
+    /// U Pᵀ y + V x, where `solution` contains y and x.
     pub(super) fn push(&self, leaf: &Leaf, solution: &[f64], push: &mut [f64]) {
         let columns = self.to_itself.chunks_exact(push.len().max(1));
         for (column, y) in columns.zip(values(&leaf.tied, solution)) {
@@ -36,36 +36,38 @@ impl Link {
     }
 }
 
-/// U and V of a leaf, and Vᵀ G R row by row: the blocks of its lower triangle, the rest is zero.
+/// U and V of a leaf, and the row-major matrix Vᵀ G R: the blocks of its lower triangle, with zeros
+/// above.
 pub(super) fn condense(system: &System, leaf: &Leaf, inverse: &[f64]) -> Option<(Link, Vec<f64>)> {
     let (size, width) = (3 * leaf.tied.len(), 3 * leaf.anchors.len());
     let (own, to_host) = blocks(system, leaf);
-    // G R, row by row.
-    let mut moved = vec![0.0; size * width];
-    for (row, moved) in moved.chunks_exact_mut(width.max(1)).enumerate() {
-        for (k, of_host) in to_host.chunks_exact(width).enumerate() {
-            add(moved, inverse[row * size + k], of_host);
+    // G R, row-major.
+    let mut inverse_times_r = vec![0.0; size * width];
+    for (row, product) in inverse_times_r.chunks_exact_mut(width.max(1)).enumerate() {
+        for (k, r) in to_host.chunks_exact(width).enumerate() {
+            add(product, inverse[row * size + k], r);
         }
     }
-    let link = match own.iter().all(|entry| *entry == 0.0) {
-        true => Link {
+    let link = if own.iter().all(|entry| *entry == 0.0) {
+        Link {
             to_host,
             to_itself: Vec::new(),
-        },
-        false => link(size, &own, &to_host, inverse)?,
+        }
+    } else {
+        link(size, &own, &to_host, inverse)?
     };
-    let mut taken = vec![0.0; width * width];
-    for (row, taken) in taken.chunks_exact_mut(width.max(1)).enumerate() {
+    let mut schur_term = vec![0.0; width * width];
+    for (row, sum) in schur_term.chunks_exact_mut(width.max(1)).enumerate() {
         let lower = 3 * (row / 3 + 1);
         let rows = link.to_host.chunks_exact(width);
-        for (v, moved) in rows.zip(moved.chunks_exact(width)) {
-            add(&mut taken[..lower], v[row], &moved[..lower]);
+        for (v, product) in rows.zip(inverse_times_r.chunks_exact(width)) {
+            add(&mut sum[..lower], v[row], &product[..lower]);
         }
     }
-    Some((link, taken))
+    Some((link, schur_term))
 }
 
-/// E, and R row by row.
+/// E, and the row-major matrix R.
 fn blocks(system: &System, leaf: &Leaf) -> (Vec<f64>, Vec<f64>) {
     let (size, width) = (3 * leaf.tied.len(), 3 * leaf.anchors.len());
     let (mut own, mut to_host) = (vec![0.0; size * size], vec![0.0; size * width]);
@@ -88,7 +90,7 @@ fn blocks(system: &System, leaf: &Leaf) -> (Vec<f64>, Vec<f64>) {
     (own, to_host)
 }
 
-/// (I + E G) [V U] = [R E].
+/// Solves (I + E G) [V U] = [R E].
 fn link(size: usize, own: &[f64], to_host: &[f64], inverse: &[f64]) -> Option<Link> {
     let mut matrix = vec![0.0; size * size];
     for (place, matrix) in matrix.chunks_exact_mut(size).enumerate() {
@@ -107,14 +109,14 @@ fn link(size: usize, own: &[f64], to_host: &[f64], inverse: &[f64]) -> Option<Li
     is_finite.then_some(Link { to_host, to_itself })
 }
 
-/// The other way round what was stored row by row.
+/// Transpose of a row-major matrix.
 fn transposed(rows: usize, matrix: &[f64]) -> Vec<f64> {
     let columns = matrix.len() / rows.max(1);
     let places = (0..matrix.len()).map(|place| place % rows * columns + place / rows);
     places.map(|place| matrix[place]).collect()
 }
 
-/// The numbers of nodes whose degrees of freedom begin at some places.
+/// Components of a vector at the nodes with these offsets.
 fn values<'a>(offsets: &'a [usize], vector: &'a [f64]) -> impl Iterator<Item = &'a f64> {
     offsets
         .iter()

@@ -1,44 +1,48 @@
-//! Which ties can be eliminated, and where the numbers go: worked out once per structure of the ties.
+//! Structure of an elimination: leaves, hosts and the patterns of Schur complements. Computed once
+//! for couplings of the same nodes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::block_sparse::BlockPattern;
-use crate::cholesky::Symbolic;
+use crate::symbolic::Symbolic;
 use crate::system::{BodyFactor, Coupling, Matrix, System};
 
-/// A leaf has at most so many tied nodes (64 degrees of freedom): it costs a solve for each of their components.
-const MOST_TIED: usize = 21;
+/// Limit on the tied nodes of a leaf. Each of their degrees of freedom (at most 63) costs a solve.
+const MAX_TIED_NODES: usize = 21;
 
-/// And at most so many nodes of its host, all pairs of which become blocks.
-const MOST_ANCHORS: usize = 100;
+/// Limit on the host nodes of a leaf. All pairs of them become blocks of S.
+const MAX_ANCHORS: usize = 100;
 
-/// The factor of a host may grow to so many times that of its body, or to [`SMALL`]; more is left to conjugate gradients.
-const MOST_FILL: usize = 4;
+/// Limit on the size of the factor of S, relative to that of the host. Larger systems use conjugate
+/// gradients.
+const MAX_FILL_RATIO: usize = 4;
 
-/// Entries of a factor that is small enough whatever it was before.
-const SMALL: usize = 300_000;
+/// A factor of S with at most this many entries is accepted for any host.
+const SMALL_FACTOR_ENTRIES: usize = 300_000;
 
-/// The leaves and hosts of a system.
+/// Leaves and hosts of a system.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) leaves: Vec<Leaf>,
     pub(super) hosts: Vec<Host>,
-    /// Whether each body is a host, or has a leaf.
+    /// Whether each body is a host.
     is_host: Vec<bool>,
+    /// Whether each body is a leaf or contains one.
     has_leaf: Vec<bool>,
 }
 
-/// A body, or a rod of a batch, that is tied to its host only, or to itself.
+/// A body, or a rod of a batch, that is tied to its host or to itself only.
 #[derive(Debug, Default)]
 pub(super) struct Leaf {
     pub(super) body: usize,
-    /// The place of its host among the hosts; none if it is tied to itself only.
+    /// Index of its host in [`Plan::hosts`]; `None` if it is tied to itself only.
     pub(super) host: Option<usize>,
-    /// Where the degrees of freedom of its tied nodes begin, ascending.
+    /// Offsets of its tied nodes, ascending.
     pub(super) tied: Vec<usize>,
-    /// And those of its host that it is tied to.
+    /// Offsets of the host nodes that it is tied to, ascending.
     pub(super) anchors: Vec<usize>,
+    /// Indices of its couplings.
     pub(super) couplings: Vec<usize>,
 }
 
@@ -46,13 +50,14 @@ pub(super) struct Leaf {
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) body: usize,
-    /// All that its nodes have a part in.
+    /// Indices of all couplings with a node of the host.
     pub(super) couplings: Vec<usize>,
+    /// Pattern of S.
     pub(super) pattern: Arc<BlockPattern>,
     pub(super) symbolic: Arc<Symbolic>,
 }
 
-/// What a part of the system (a body, or a rod of a batch) is tied to.
+/// Ties of a part of the system (a body, or a rod of a batch).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TiedTo {
     Nothing,
@@ -62,7 +67,8 @@ enum TiedTo {
 }
 
 impl TiedTo {
-    fn meet(&mut self, other: u32) {
+    /// Adds a tie to another part.
+    fn add(&mut self, other: u32) {
         *self = match *self {
             TiedTo::Nothing | TiedTo::Itself => TiedTo::One(other),
             TiedTo::One(one) if one == other => TiedTo::One(one),
@@ -72,8 +78,8 @@ impl TiedTo {
 }
 
 impl Plan {
-    /// Nothing if some tie cannot be eliminated, or it would cost too much. `factors` are those of the bodies; what `before` had
-    /// worked out for the same blocks is taken over.
+    /// Plan for a system, or `None` if a tie cannot be eliminated or the elimination would be too
+    /// expensive. Symbolic factorizations of `before` are reused for equal patterns.
     pub(super) fn new(
         system: &System,
         factors: &[BodyFactor],
@@ -86,8 +92,8 @@ impl Plan {
             is_host: vec![false; system.bodies.len()],
             has_leaf: vec![false; system.bodies.len()],
         };
-        let Sorted { leaves, inner } = parts.sort(system)?;
-        // The leaves of each host, and its couplings.
+        let SortedCouplings { leaves, inner } = parts.sort(system)?;
+        // Leaves and couplings of each host.
         let mut hosts: BTreeMap<usize, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         for (index, leaf) in leaves.iter().enumerate() {
             plan.has_leaf[leaf.body] = true;
@@ -110,7 +116,7 @@ impl Plan {
             let known = before.and_then(|before| before.symbolic(body, &pattern));
             let symbolic = match known {
                 Some(symbolic) => symbolic,
-                None => analyze(&pattern, system, (body, &factors[body]))?,
+                None => analyze(&pattern, &system.bodies[body].matrix, &factors[body])?,
             };
             plan.hosts.push(Host {
                 body,
@@ -130,12 +136,14 @@ impl Plan {
         self.has_leaf[body]
     }
 
+    /// Symbolic factorization of the host `body`, if it has this pattern.
     fn symbolic(&self, body: usize, pattern: &BlockPattern) -> Option<Arc<Symbolic>> {
         let host = self.hosts.iter().find(|host| host.body == body)?;
         (*host.pattern == *pattern).then(|| host.symbolic.clone())
     }
 
-    /// The blocks of the host's own matrix, and of all pairs of its nodes that a leaf or a tie within it brings together.
+    /// Pattern of S: the blocks of the host, and of all pairs of its nodes that are coupled through
+    /// a leaf or a tie.
     fn host_pattern(
         &self,
         system: &System,
@@ -169,7 +177,7 @@ impl Plan {
         for coupling in couplings {
             let offsets = offsets(system, &system.couplings[*coupling]);
             let inside: Vec<usize> = offsets.filter(|offset| dofs.contains(offset)).collect();
-            if inside.len() > MOST_ANCHORS {
+            if inside.len() > MAX_ANCHORS {
                 return None;
             }
             join(&inside);
@@ -178,15 +186,10 @@ impl Plan {
     }
 }
 
-/// The symbolic part for a host; its body's own if that has the same blocks. Nothing if the factor would be too large.
-fn analyze(
-    pattern: &BlockPattern,
-    system: &System,
-    (body, factor): (usize, &BodyFactor),
-) -> Option<Arc<Symbolic>> {
-    let (Matrix::Blocks(matrix), BodyFactor::Blocks(factor)) =
-        (&system.bodies[body].matrix, factor)
-    else {
+/// Symbolic factorization of S; shared with the body if the patterns are equal. `None` if the
+/// factor would be too large.
+fn analyze(pattern: &BlockPattern, matrix: &Matrix, factor: &BodyFactor) -> Option<Arc<Symbolic>> {
+    let (Matrix::Blocks(matrix), BodyFactor::Blocks(factor)) = (matrix, factor) else {
         return None;
     };
     let own = factor.symbolic();
@@ -194,10 +197,11 @@ fn analyze(
         return Some(own.clone());
     }
     let symbolic = Symbolic::analyze(pattern).ok()?;
-    let most = SMALL.max(MOST_FILL * own.factor_entries());
-    (symbolic.factor_entries() <= most).then(|| Arc::new(symbolic))
+    let limit = SMALL_FACTOR_ENTRIES.max(MAX_FILL_RATIO * own.factor_entries());
+    (symbolic.factor_entries() <= limit).then(|| Arc::new(symbolic))
 }
 
+/// Offsets of the nodes of a coupling.
 fn offsets<'a>(
     system: &'a System,
     coupling: &'a Coupling,
@@ -206,27 +210,27 @@ fn offsets<'a>(
     nodes.map(|(node, _)| system.node_offset[*node as usize])
 }
 
-/// All couplings of a system.
-struct Sorted {
+/// Couplings of a system, sorted into leaves and hosts.
+struct SortedCouplings {
     leaves: Vec<Leaf>,
-    /// Those within sparse bodies that are no leaves, each after its body.
+    /// Couplings within sparse bodies that are not leaves: (body, coupling).
     inner: Vec<(usize, usize)>,
 }
 
-/// What ties bring together: sparse bodies and single rods.
+/// Parts of a system that ties connect: sparse bodies and single rods.
 struct Parts {
-    of_node: Vec<u32>,
+    part_of_node: Vec<u32>,
     tied: Vec<TiedTo>,
-    /// The number of unknowns of each sparse body; nothing for rods.
+    /// Number of unknowns of each sparse body; `None` for rods.
     sizes: Vec<Option<usize>>,
 }
 
 impl Parts {
-    /// Nothing if a coupling has nodes of three parts: none of them is tied to one other only.
+    /// `None` if a coupling has nodes of three parts, because then none of them is a leaf.
     fn new(system: &System) -> Option<Self> {
-        let (of_node, count) = system.parts_of_nodes();
+        let (part_of_node, count) = system.parts_of_nodes();
         let mut parts = Self {
-            of_node,
+            part_of_node,
             tied: vec![TiedTo::Nothing; count],
             sizes: Vec::with_capacity(count),
         };
@@ -239,8 +243,8 @@ impl Parts {
         for coupling in &system.couplings {
             let [one, other] = parts.ends(coupling)?;
             if one != other {
-                parts.tied[one as usize].meet(other);
-                parts.tied[other as usize].meet(one);
+                parts.tied[one as usize].add(other);
+                parts.tied[other as usize].add(one);
             } else if parts.tied[one as usize] == TiedTo::Nothing {
                 parts.tied[one as usize] = TiedTo::Itself;
             }
@@ -248,10 +252,10 @@ impl Parts {
         Some(parts)
     }
 
-    /// The two parts that a coupling ties, or the one twice.
+    /// The two parts of a coupling; equal if it is within one part. `None` if it has more.
     fn ends(&self, coupling: &Coupling) -> Option<[u32; 2]> {
         let nodes = coupling.nodes.iter();
-        let mut parts = nodes.map(|(node, _)| self.of_node[*node as usize]);
+        let mut parts = nodes.map(|(node, _)| self.part_of_node[*node as usize]);
         let one = parts.next()?;
         let mut others = parts.filter(|part| *part != one);
         let other = others.clone().next().unwrap_or(one);
@@ -262,7 +266,8 @@ impl Parts {
         self.sizes[part as usize].is_none()
     }
 
-    /// Of two sparse bodies that are tied to each other only, the smaller one is the leaf.
+    /// Whether a part is a leaf. Of two sparse bodies that are tied to each other only, the smaller
+    /// one is.
     fn is_leaf(&self, part: u32) -> bool {
         match self.tied[part as usize] {
             TiedTo::Nothing | TiedTo::Many => false,
@@ -276,8 +281,9 @@ impl Parts {
         }
     }
 
-    /// Nothing if a coupling is neither a leaf's nor within a sparse body, or a leaf has too many nodes.
-    fn sort(&self, system: &System) -> Option<Sorted> {
+    /// Sorts couplings into leaves and hosts. `None` if a coupling has no leaf and is not within a
+    /// sparse body, or if a leaf has too many nodes.
+    fn sort(&self, system: &System) -> Option<SortedCouplings> {
         let mut leaves: BTreeMap<u32, Leaf> = BTreeMap::new();
         let mut inner = Vec::new();
         for (index, coupling) in system.couplings.iter().enumerate() {
@@ -293,9 +299,10 @@ impl Parts {
             let leaf = leaves.entry(part).or_default();
             leaf.couplings.push(index);
             for ((node, _), offset) in coupling.nodes.iter().zip(offsets(system, coupling)) {
-                match self.of_node[*node as usize] == part {
-                    true => leaf.tied.push(offset),
-                    false => leaf.anchors.push(offset),
+                if self.part_of_node[*node as usize] == part {
+                    leaf.tied.push(offset)
+                } else {
+                    leaf.anchors.push(offset)
                 }
             }
         }
@@ -305,11 +312,11 @@ impl Parts {
                 offsets.sort_unstable();
                 offsets.dedup();
             }
-            if leaf.tied.len() > MOST_TIED || leaf.anchors.len() > MOST_ANCHORS {
+            if leaf.tied.len() > MAX_TIED_NODES || leaf.anchors.len() > MAX_ANCHORS {
                 return None;
             }
             leaf.body = system.body_of(leaf.tied[0]);
         }
-        Some(Sorted { leaves, inner })
+        Some(SortedCouplings { leaves, inner })
     }
 }

@@ -1,54 +1,40 @@
-//! Leaves on hosts, against dense matrices.
+//! Solves of systems with leaves and hosts, compared with dense matrices.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::banded::{BandedBatch, BandedLayout};
-use crate::block_sparse::tests::random;
+use crate::block_sparse::tests::random as random_matrix;
 use crate::dense_lu::DenseLu;
+use crate::random::Random;
 use crate::system::SystemFactor;
 
-/// Numbers in [0, 1) that come again.
-struct Numbers(u64);
+/// Distinct nodes of a range, with weights.
+fn some_nodes(random: &mut Random, count: usize, range: std::ops::Range<usize>) -> Vec<(u32, f64)> {
+    let first = random.below(range.len());
+    let nodes = (first..first + count).map(|index| range.start + index % range.len());
+    nodes
+        .map(|node| (node as u32, 0.2 + random.unit()))
+        .collect()
+}
 
-impl Numbers {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005);
-        self.0 = self.0.wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn below(&mut self, count: usize) -> usize {
-        (self.next() * count as f64) as usize
-    }
-
-    /// Different nodes of a range, with weights.
-    fn nodes(&mut self, count: usize, range: std::ops::Range<usize>) -> Vec<(u32, f64)> {
-        let first = self.below(range.len());
-        let places = (first..first + count).map(|place| range.start + place % range.len());
-        places
-            .map(|node| (node as u32, 0.2 + self.next()))
-            .collect()
-    }
-
-    /// A symmetric, positive definite block.
-    fn stiffness(&mut self, scale: f64) -> DMat3 {
-        let axis = DVec3::from_array(std::array::from_fn(|_| self.next() - 0.5));
-        let outer = DMat3::from_cols(axis * axis.x, axis * axis.y, axis * axis.z);
-        (outer * 3.0 + DMat3::IDENTITY * 0.3) * scale
-    }
+/// A symmetric positive definite block.
+fn stiffness(random: &mut Random, scale: f64) -> DMat3 {
+    let axis = random.vector() * 0.5;
+    let outer = DMat3::from_cols(axis * axis.x, axis * axis.y, axis * axis.z);
+    (outer * 3.0 + DMat3::IDENTITY * 0.3) * scale
 }
 
 const RODS: usize = 6;
 const VERTICES: usize = 4;
-/// The first nodes of: the two hosts, two small sheets, the rods.
+/// First nodes of the two hosts, the two small sheets, and the rods.
 const FIRST: [usize; 5] = [0, 9, 16, 18, 21];
 
 /// Two large sheets, two small ones and six rods.
 fn bodies(seed: u64) -> System {
     let links = [(0, 1), (1, 2), (2, 3), (0, 4), (5, 2), (6, 7), (7, 1)];
     let sheets = FIRST.windows(2).map(|pair| pair[1] - pair[0]);
-    let sheets = sheets.map(|nodes| Matrix::Blocks(random(nodes, &links, seed)));
+    let sheets = sheets.map(|nodes| Matrix::Blocks(random_matrix(nodes, &links, seed)));
     let layout = BandedLayout::rod(VERTICES, false);
     let size = layout.size();
     let mut batch = BandedBatch::zeros(layout, RODS);
@@ -69,27 +55,27 @@ fn rod(rod: usize) -> std::ops::Range<usize> {
     FIRST[4] + rod * VERTICES..FIRST[4] + (rod + 1) * VERTICES
 }
 
-/// Ties of the small sheets and of all rods but the last to hosts, and some within a body.
-fn ties(numbers: &mut Numbers) -> Vec<Coupling> {
+/// Ties from the small sheets and all rods but the last to hosts, and ties within a body.
+fn random_ties(random: &mut Random) -> Vec<Coupling> {
     let hosts = [FIRST[0]..FIRST[1], FIRST[1]..FIRST[2]];
     let leaves = [FIRST[2]..FIRST[3], FIRST[3]..FIRST[4]];
     let leaves = leaves.into_iter().chain((0..RODS - 1).map(rod));
     let mut couplings = Vec::new();
     for (index, leaf) in leaves.enumerate() {
-        for _ in 0..=numbers.below(3) {
-            let (count, anchors) = (1 + numbers.below(2), 1 + numbers.below(3));
-            let mut nodes = numbers.nodes(count, leaf.clone());
+        for _ in 0..=random.below(3) {
+            let (count, anchors) = (1 + random.below(2), 1 + random.below(3));
+            let mut nodes = some_nodes(random, count, leaf.clone());
             let host = hosts[index % 2].clone();
-            let anchors = numbers.nodes(anchors, host).into_iter();
+            let anchors = some_nodes(random, anchors, host).into_iter();
             nodes.extend(anchors.map(|(node, weight)| (node, -weight)));
-            let scale = 10f64.powf(4.0 * numbers.next() - 1.0);
-            let block = numbers.stiffness(scale);
+            let scale = 10f64.powf(4.0 * random.unit() - 1.0);
+            let block = stiffness(random, scale);
             couplings.push(Coupling { nodes, block });
         }
     }
     for part in [hosts[0].clone(), rod(0), rod(RODS - 1)] {
-        let nodes = numbers.nodes(2, part);
-        let block = numbers.stiffness(5.0);
+        let nodes = some_nodes(random, 2, part);
+        let block = stiffness(random, 5.0);
         couplings.push(Coupling { nodes, block });
     }
     couplings
@@ -97,17 +83,17 @@ fn ties(numbers: &mut Numbers) -> Vec<Coupling> {
 
 fn tied(seed: u64) -> System {
     let mut system = bodies(seed);
-    system.couple(ties(&mut Numbers(seed)));
+    system.set_couplings(random_ties(&mut Random::new(seed)));
     system
 }
 
-/// A system with some degrees of freedom held: one in `every`, and whole nodes now and then.
-fn held(whole: &System, numbers: &mut Numbers, every: usize) -> System {
+/// System with held degrees of freedom and held nodes, each with probability 1/`every`.
+fn held(whole: &System, random: &mut Random, every: usize) -> System {
     let mut is_held: Vec<bool> = (0..whole.dofs())
-        .map(|_| numbers.below(every) == 0)
+        .map(|_| random.below(every) == 0)
         .collect();
     for offset in &whole.node_offset {
-        if numbers.below(every) == 0 {
+        if random.below(every) == 0 {
             is_held[*offset..*offset + 3].fill(true);
         }
     }
@@ -117,7 +103,7 @@ fn held(whole: &System, numbers: &mut Numbers, every: usize) -> System {
 }
 
 fn factorized(system: &System) -> SystemFactor {
-    let mut factor = SystemFactor::of(system).unwrap();
+    let mut factor = SystemFactor::for_system(system).unwrap();
     factor.factorize(system).unwrap();
     factor
 }
@@ -126,7 +112,7 @@ fn some_vector(dofs: usize) -> Vec<f64> {
     (0..dofs).map(|dof| (dof as f64 * 1.7).sin()).collect()
 }
 
-/// By how much a solve differs from that of the dense matrix, as a part of the largest entry.
+/// Largest difference to the solution with the dense matrix, relative to the largest entry.
 fn error(system: &System, factor: &SystemFactor) -> f64 {
     let dofs = system.dofs();
     let mut matrix = vec![0.0; dofs * dofs];
@@ -140,7 +126,7 @@ fn error(system: &System, factor: &SystemFactor) -> f64 {
         .solve_in_place(&mut wanted)
         .unwrap();
     factor.solve_in_place(system, &mut found);
-    // Not `max`, which passes over what is no number.
+    // Not `f64::max`, which ignores NaN.
     let largest = |entries: &mut dyn Iterator<Item = f64>| {
         entries.fold(0.0, |most, entry| if entry <= most { most } else { entry })
     };
@@ -151,47 +137,47 @@ fn error(system: &System, factor: &SystemFactor) -> f64 {
 
 proptest! {
     #[test]
-    fn ties_to_hosts_are_solved_like_a_dense_matrix(seed: u64, every in 2usize..12) {
+    fn solves_with_leaves_agree_with_a_dense_matrix(seed: u64, every in 2usize..12) {
         let whole = tied(seed);
-        let held = held(&whole, &mut Numbers(seed ^ 7), every);
+        let held = held(&whole, &mut Random::new(seed ^ 7), every);
         for system in [whole, held] {
             let factor = factorized(&system);
             prop_assert!(factor.is_exact(&system));
             let error = error(&system, &factor);
-            // Springs are up to 1000 times as stiff as what they tie, and rounding is as much larger.
+            // Springs are up to 1000 times as stiff as the bodies, which amplifies rounding.
             prop_assert!(error < 1e-10, "{}", error);
         }
     }
 
     #[test]
     fn factors_follow_ties_and_bodies_that_change(seed: u64) {
-        let numbers = &mut Numbers(seed);
+        let random = &mut Random::new(seed);
         let whole = tied(seed);
         let mut factor = factorized(&whole);
-        // Other ties, fewer ties, none, all again.
+        // Other ties, fewer ties, no ties, the original ties.
         let all = whole.couplings().to_vec();
-        let fewer = all.iter().filter(|_| numbers.below(2) == 0).cloned().collect();
-        for couplings in [ties(&mut Numbers(seed ^ 1)), fewer, Vec::new(), all] {
+        let fewer = all.iter().filter(|_| random.below(2) == 0).cloned().collect();
+        for couplings in [random_ties(&mut Random::new(seed ^ 1)), fewer, Vec::new(), all] {
             let mut system = whole.clone();
-            system.couple(couplings);
-            factor.factorize_some(&system, |_| false).unwrap();
+            system.set_couplings(couplings);
+            factor.factorize_bodies(&system, |_| false).unwrap();
             prop_assert!(factor.is_exact(&system));
             prop_assert!(error(&system, &factor) < 1e-10);
         }
-        // Each body by itself: hosts, leaves, rods.
+        // Each body in turn: hosts, leaves, rods.
         let mut system = whole;
         for changed in 0..system.bodies.len() {
             let dofs = system.bodies[changed].matrix.dofs();
-            let more: Vec<f64> = (0..dofs).map(|_| 3.0 * numbers.next()).collect();
+            let more: Vec<f64> = (0..dofs).map(|_| 3.0 * random.unit()).collect();
             system.bodies[changed].matrix.add_diagonal(&more);
-            factor.factorize_some(&system, |body| body == changed).unwrap();
+            factor.factorize_bodies(&system, |body| body == changed).unwrap();
             prop_assert!(error(&system, &factor) < 1e-10, "body {}", changed);
         }
-        // The same nodes with other springs.
+        // The same nodes with stiffer springs.
         let mut stiffer = system.couplings().to_vec();
         stiffer.iter_mut().for_each(|coupling| coupling.block *= 7.0);
-        system.couple(stiffer);
-        factor.factorize_some(&system, |_| false).unwrap();
+        system.set_couplings(stiffer);
+        factor.factorize_bodies(&system, |_| false).unwrap();
         prop_assert!(error(&system, &factor) < 1e-10);
     }
 }
@@ -203,19 +189,19 @@ fn spring(ends: [usize; 2], stiffness: f64) -> Coupling {
     }
 }
 
-/// How often a solve goes through the factors, and its error.
-fn times_and_error(couplings: Vec<Coupling>) -> (usize, f64) {
+/// Number of solves with the factors, and the error.
+fn solves_and_error(couplings: Vec<Coupling>) -> (usize, f64) {
     let mut system = bodies(5);
-    system.couple(couplings);
+    system.set_couplings(couplings);
     let factor = factorized(&system);
     let mut rhs = some_vector(system.dofs());
     let mut solution = vec![0.0; rhs.len()];
-    let times = factor.solve_towards(&system, &mut rhs, &mut solution, 1e-12);
-    (times, error(&system, &factor))
+    let solves = factor.improve_solution(&system, &mut rhs, &mut solution, 1e-12);
+    (solves, error(&system, &factor))
 }
 
 #[test]
-fn what_hangs_on_one_sparse_body_takes_one_pass() {
+fn leaves_of_one_sparse_body_take_a_single_solve() {
     let [host, other, small, ..] = FIRST;
     let cases = [
         vec![spring([host, other], 3.0)],
@@ -225,13 +211,16 @@ fn what_hangs_on_one_sparse_body_takes_one_pass() {
         vec![spring([rod(1).start, rod(1).start + 3], 3.0)],
     ];
     for (case, couplings) in cases.into_iter().enumerate() {
-        let (times, error) = times_and_error(couplings);
-        assert!(times == 1 && error < 1e-12, "case {case}: {times} {error}");
+        let (solves, error) = solves_and_error(couplings);
+        assert!(
+            solves == 1 && error < 1e-12,
+            "case {case}: {solves} {error}"
+        );
     }
 }
 
 #[test]
-fn other_ties_are_left_to_conjugate_gradients() {
+fn cycles_chains_and_ties_between_rods_use_conjugate_gradients() {
     let [host, other, small, last, _] = FIRST;
     let rods = [rod(0).start, rod(1).start];
     let across = Coupling {
@@ -239,7 +228,7 @@ fn other_ties_are_left_to_conjugate_gradients() {
         block: DMat3::IDENTITY,
     };
     let cases = [
-        // A cycle, a chain, two rods, two rods that are tied elsewhere too, one tie of three bodies.
+        // A cycle, a chain, two rods, two rods that are also tied to a host, a tie of three bodies.
         vec![
             spring([host, other], 3.0),
             spring([other, small], 3.0),
@@ -259,18 +248,18 @@ fn other_ties_are_left_to_conjugate_gradients() {
         vec![across],
     ];
     for (case, couplings) in cases.into_iter().enumerate() {
-        let (times, error) = times_and_error(couplings);
-        assert!(times > 1 && error < 1e-10, "case {case}: {times} {error}");
+        let (solves, error) = solves_and_error(couplings);
+        assert!(solves > 1 && error < 1e-10, "case {case}: {solves} {error}");
     }
 }
 
 #[test]
-fn a_seam_of_many_nodes_is_left_to_conjugate_gradients() {
-    let sheets = [40, 30].map(|nodes| Matrix::Blocks(random(nodes, &[(0, 1), (5, 9)], 3)));
+fn a_seam_of_many_nodes_uses_conjugate_gradients() {
+    let sheets = [40, 30].map(|nodes| Matrix::Blocks(random_matrix(nodes, &[(0, 1), (5, 9)], 3)));
     let mut system = System::new(sheets, (0..70).map(|node| 3 * node).collect());
     for (nodes, is_exact) in [(21, true), (22, false)] {
         let seam = (0..nodes).map(|node| spring([node, 40 + node], 2.0));
-        system.couple(seam.collect());
+        system.set_couplings(seam.collect());
         let factor = factorized(&system);
         assert_eq!(factor.is_exact(&system), is_exact);
         assert!(error(&system, &factor) < 1e-12);
@@ -278,12 +267,12 @@ fn a_seam_of_many_nodes_is_left_to_conjugate_gradients() {
 }
 
 #[test]
-fn a_tie_to_a_whole_body_is_left_to_conjugate_gradients() {
-    let sheets = [120, 3].map(|nodes| Matrix::Blocks(random(nodes, &[(0, 1), (1, 2)], 3)));
+fn a_tie_to_many_host_nodes_uses_conjugate_gradients() {
+    let sheets = [120, 3].map(|nodes| Matrix::Blocks(random_matrix(nodes, &[(0, 1), (1, 2)], 3)));
     let mut system = System::new(sheets, (0..123).map(|node| 3 * node).collect());
     for (nodes, is_exact) in [(100, true), (101, false)] {
         let mean = (0..nodes).map(|node| (node, -1.0 / f64::from(nodes)));
-        system.couple(vec![Coupling {
+        system.set_couplings(vec![Coupling {
             nodes: mean.chain([(121, 1.0)]).collect(),
             block: DMat3::IDENTITY * 10.0,
         }]);
@@ -294,11 +283,11 @@ fn a_tie_to_a_whole_body_is_left_to_conjugate_gradients() {
 }
 
 #[test]
-fn spokes_across_a_body_are_left_to_conjugate_gradients() {
-    // A chain has a factor of a few blocks per node; rods between nodes far apart would make it dense.
+fn leaves_that_make_the_host_factor_dense_use_conjugate_gradients() {
+    // The factor of a chain has a few blocks per node; rods between distant nodes make it dense.
     let (nodes, rods) = (1500, 700);
     let links: Vec<(u32, u32)> = (1..nodes).map(|node| (node - 1, node)).collect();
-    let chain = Matrix::Blocks(random(nodes as usize, &links, 3));
+    let chain = Matrix::Blocks(random_matrix(nodes as usize, &links, 3));
     let layout = BandedLayout::rod(2, false);
     let (size, first) = (layout.size(), 3 * nodes as usize);
     let mut batch = BandedBatch::zeros(layout, rods);
@@ -315,7 +304,7 @@ fn spokes_across_a_body_are_left_to_conjugate_gradients() {
                 spring([far, end(rod, 1)], 1.0),
             ]
         });
-        system.couple(spokes.collect());
+        system.set_couplings(spokes.collect());
         let factor = factorized(&system);
         assert_eq!(factor.is_exact(&system), is_exact);
         let wanted = some_vector(system.dofs());
@@ -328,28 +317,28 @@ fn spokes_across_a_body_are_left_to_conjugate_gradients() {
 }
 
 #[test]
-fn nothing_is_stale_after_a_factorization_that_failed() {
+fn factors_are_correct_after_a_failed_factorization() {
     let mut system = tied(8);
     let mut factor = factorized(&system);
-    // A host, and a small sheet that is a leaf; the latter fails.
+    // A host changes, and a leaf, which fails.
     system.bodies[0].matrix.add_diagonal(&[1.0; 27]);
     system.bodies[2].matrix.add_diagonal(&[-100.0; 6]);
     let failure = factor.factorize(&system).unwrap_err();
     assert_eq!(failure.body, 2);
     system.bodies[2].matrix.add_diagonal(&[101.0; 6]);
-    factor.factorize_some(&system, |body| body == 2).unwrap();
+    factor.factorize_bodies(&system, |body| body == 2).unwrap();
     assert!(factor.is_exact(&system) && error(&system, &factor) < 1e-10);
-    // And a host that fails is named as well.
+    // The failure of a host is reported too.
     system.bodies[1].matrix.add_diagonal(&[-1e6; 21]);
     let failure = factor.factorize(&system).unwrap_err();
     assert_eq!(failure.body, 1);
 }
 
 #[test]
-fn springs_beyond_all_measure_fail_no_factorization() {
+fn extremely_stiff_springs_do_not_fail_the_factorization() {
     let mut system = bodies(5);
     for stiffness in [1e12, 1e16, 1e20, 1e300] {
-        system.couple(vec![spring([FIRST[0], rod(0).start], stiffness)]);
+        system.set_couplings(vec![spring([FIRST[0], rod(0).start], stiffness)]);
         let whole = system.clone();
         let mut merged = system.clone();
         merged.hold(&whole, &vec![false; whole.dofs()], |_| true);
@@ -363,7 +352,7 @@ fn springs_beyond_all_measure_fail_no_factorization() {
 }
 
 #[test]
-fn the_bits_do_not_depend_on_the_threads() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let system = tied(11);
     let solve = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -377,41 +366,41 @@ fn the_bits_do_not_depend_on_the_threads() {
 }
 
 #[test]
-fn single_precision_goes_through_ties_too() {
+fn single_precision_solves_include_ties() {
     let mut system = tied(3);
     let mut factor = factorized(&system);
     for _ in 0..2 {
-        factor.lighten_some(|_| true).unwrap();
-        let [mut light, mut exact] = [some_vector(system.dofs()), some_vector(system.dofs())];
-        factor.solve_lightly(&mut light);
+        factor.update_single_precision(|_| true).unwrap();
+        let [mut single, mut exact] = [some_vector(system.dofs()), some_vector(system.dofs())];
+        factor.solve_single_precision(&mut single);
         factor.solve_in_place(&system, &mut exact);
-        let differences = light.iter().zip(&exact).map(|(a, b)| (a - b).abs());
+        let differences = single.iter().zip(&exact).map(|(a, b)| (a - b).abs());
         let difference = differences.fold(0.0, f64::max);
         assert!(difference > 0.0 && difference < 1e-3, "{difference}");
         system.bodies[0].matrix.add_diagonal(&[1.0; 27]);
-        factor.factorize_some(&system, |body| body == 0).unwrap();
+        factor.factorize_bodies(&system, |body| body == 0).unwrap();
     }
 }
 
 #[test]
-fn the_structure_is_worked_out_once() {
+fn plans_and_symbolic_factorizations_are_reused() {
     let mut system = tied(3);
     let mut factor = factorized(&system);
-    let mut other = factor.alike().unwrap();
+    let mut other = factor.allocate_like().unwrap();
     let plan = factor.elimination.plan.clone().unwrap();
     let mut softer = system.couplings().to_vec();
     softer.iter_mut().for_each(|coupling| coupling.block *= 0.5);
-    system.couple(softer);
+    system.set_couplings(softer);
     for factor in [&mut factor, &mut other] {
         factor.factorize(&system).unwrap();
         let kept = factor.elimination.plan.as_ref().unwrap();
         assert!(Arc::ptr_eq(&plan, kept));
         assert!(error(&system, factor) < 1e-10);
     }
-    // Without the tie of a rod to its host, the other host is as it was.
+    // Without the ties of a rod to its host, the other host has the same pattern.
     let mut fewer = system.couplings().to_vec();
     fewer.retain(|coupling| !rod(0).contains(&(coupling.nodes[0].0 as usize)));
-    system.couple(fewer);
+    system.set_couplings(fewer);
     factor.factorize(&system).unwrap();
     let changed = factor.elimination.plan.as_ref().unwrap();
     assert!(!Arc::ptr_eq(&plan, changed));

@@ -1,0 +1,27 @@
+//! Builds the numerical method of the model.
+
+use crate::model::{ContactSolver, Integrator, Method, NewtonOptions};
+use crate::scene::tables;
+
+/// The method of a scene.
+pub(super) fn method(table: &tables::Method) -> Method {
+    let integrator = match &table.integrator {
+        tables::Integrator::SymplecticEuler(_) => Integrator::SymplecticEuler,
+        tables::Integrator::LinearEuler(_) => Integrator::LinearEuler,
+        tables::Integrator::Newton(newton) => Integrator::Newton(NewtonOptions {
+            iterations: newton.iterations,
+        }),
+    };
+    let solver = table.solver.entry.map(|entry| ContactSolver {
+        entry,
+        options: table.solver.options.clone(),
+    });
+    Method {
+        integrator,
+        solver,
+        tolerance: table.tolerance.0,
+        converge: table.converge,
+        quasi_static: table.quasi_static,
+        halvings: table.halvings as u32,
+    }
+}
