@@ -269,7 +269,7 @@ function chartsOf(runs: Run[]): Chart[] {
     },
     {
       title: "accumulated energy flow (J)",
-      series: ["work", "viscous", "contact", "numerical"].map(sum),
+      series: ["work", "viscous", "contact", "numerical", "unbalanced"].map(sum),
     },
     {
       title: "step time (s)",

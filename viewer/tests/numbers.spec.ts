@@ -43,7 +43,7 @@ function expected(run: string, frame: number): [string, string, number | null][]
       "sum",
       step ? energy("kinetic")! + energy("elastic")! + energy("gravity")! : null,
     ],
-    ...["work", "viscous", "contact", "numerical"].map((name): [string, string, number | null] => [
+    ...["work", "viscous", "contact", "numerical", "unbalanced"].map((name): [string, string, number | null] => [
       "accumulated energy flow (J)",
       name,
       flowed(name),

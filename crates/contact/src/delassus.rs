@@ -129,6 +129,12 @@ impl DelassusProblem {
         velocities
     }
 
+    /// Impulses projected on the friction cones.
+    pub fn projected(&self, impulses: &[DVec3]) -> Vec<DVec3> {
+        let contacts = impulses.iter().zip(&self.friction);
+        contacts.map(|(r, mu)| law::project(*mu, *r)).collect()
+    }
+
     /// 1/‖W_cc‖ (kg), with the spectral norm; 0 if W_cc is zero.
     pub fn inverse_scale(&self, contact: usize) -> f64 {
         let norm = spectral_norm(self.operator.diagonal(contact));

@@ -108,6 +108,14 @@ impl NodalProblem {
         velocities
     }
 
+    /// Moves impulses into their friction cones. Every solver does so before the errors of its
+    /// solution are computed, so that a solution has no force that the law forbids.
+    pub fn make_admissible(&self, impulses: &mut [DVec3]) {
+        for (contact, impulse) in self.contacts.iter().zip(impulses) {
+            *impulse = contact.admissible(self.step, *impulse);
+        }
+    }
+
     /// Mobility of a node (1/kg); the inverse of its mass if [`NodalProblem::mobilities`] is empty.
     pub fn mobility(&self, node: usize) -> f64 {
         let given = self.mobilities.get(node).copied();

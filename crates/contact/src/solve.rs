@@ -23,7 +23,8 @@ pub use polish::Polish;
 pub trait Solver: Send + Sync {
     /// Solves a problem from a warm start, up to the limits. `factors` are those of A, computed on
     /// demand. `refine` gets velocities during the solve, or solutions only; it may change the
-    /// problem, and the solver continues from its state.
+    /// problem, and the solver continues from its state. The impulses of the solution are in their
+    /// friction cones ([`NodalProblem::make_admissible`]).
     ///
     /// # Errors
     /// If a matrix cannot be factorized, or the problem is too large for the solver.
@@ -191,5 +192,7 @@ pub(crate) fn refine_solution(
     }
 }
 
+#[cfg(test)]
+mod admissible_tests;
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,11 @@
 
 mod arguments;
 mod browser;
+mod check;
 mod export;
 mod html;
 mod output;
+mod physics;
 mod progress;
 mod render;
 mod run;
@@ -13,15 +15,12 @@ mod solve;
 mod view;
 
 use clap::Parser;
-use reefknot_sim::check::{self, Severity};
 use reefknot_sim::io::IoError;
-use reefknot_sim::model::Model;
 use reefknot_sim::scene::load::LoadError;
 use reefknot_sim::scene::problem::Problems;
 use reefknot_sim::scene::{self, Scene, SceneRequest, shipped};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 
 use arguments::{Arguments, Command};
 pub(crate) use output::{say, warn};
@@ -121,7 +120,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             }
             Ok(0)
         }
-        Command::Check { what, quick, sets } => check(&what, quick, sets),
+        Command::Check(arguments) => check::check(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::View(arguments) => view::view(&arguments),
         Command::Render(arguments) => render::render(&arguments),
@@ -171,50 +170,4 @@ fn scenes(print: Option<&str>) -> Result<u8, Failure> {
         say(&format!("{:<28} {title}", scene.name));
     }
     Ok(0)
-}
-
-/// `reefknot check`.
-fn check(name: &str, quick: bool, sets: Vec<String>) -> Result<u8, Failure> {
-    let path = Path::new(name);
-    // A folder without a run may have the name of a shipped scene.
-    let is_run =
-        path.is_dir() && (shipped::find(name).is_err() || path.join("manifest.json").exists());
-    let findings = if is_run {
-        check::check_run(path).map_err(Failure::refused)?
-    } else {
-        let scene = load_scene(name, quick, sets)?;
-        let model = Model::build(&scene)?;
-        say(&format!("{name}: {}", model_size(&model)));
-        check::check_scene(&scene, &model)
-    };
-    let mut worst = Severity::Good;
-    for finding in &findings {
-        let head = match finding.severity {
-            Severity::Good => "ok",
-            Severity::Warning => "warning",
-            Severity::Wrong => "wrong",
-        };
-        say(&format!("{head}: {}", finding.sentence));
-        worst = worst.max(finding.severity);
-    }
-    Ok(match worst {
-        Severity::Wrong => FAILED,
-        Severity::Good | Severity::Warning => 0,
-    })
-}
-
-/// Numbers of objects, vertices, elements and steps, in one line.
-fn model_size(model: &Model) -> String {
-    let clock = &model.clock;
-    let colliders = model.objects.iter().filter(|o| o.is_collider()).count();
-    let vertices = run::vertices(model.vertices(), model.masses.len());
-    let step = progress::clock(clock.h());
-    format!(
-        "{} objects, {colliders} colliders, {vertices}, {} elements; \
-         {} frames of {} steps of {step}",
-        model.objects.len() - colliders,
-        model.elements(),
-        clock.frames,
-        clock.steps_per_frame,
-    )
 }

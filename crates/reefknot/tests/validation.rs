@@ -148,7 +148,7 @@ at = { group = \"top\" }
         let mut flowed = 0.0_f64;
         for _ in 0..100 {
             let after = sheet.step().report.energy_j;
-            let flow = after.work - after.viscous - after.contact - after.numerical;
+            let flow = after.flow();
             let error = after.total() - before.total() - flow;
             assert!(
                 error.abs() < 1e-10 * (after.kinetic + after.elastic),
@@ -171,7 +171,7 @@ at = { group = \"top\" }
         }
         let before = reefknot_sim::certify::energies(&sheet.model, &sheet.state);
         let after = sheet.step().report.energy_j;
-        let flow = after.work - after.viscous - after.contact - after.numerical;
+        let flow = after.flow();
         let error = after.total() - before.total() - flow;
         assert!(error.abs() < 1e-10 * before.elastic, "{error}");
     }

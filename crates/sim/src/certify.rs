@@ -2,23 +2,23 @@
 //! solver.
 
 use glam::DVec3;
-use rayon::prelude::*;
 use reefknot_contact::problem::ContactMemory;
 
 mod contacts;
 mod energy;
-mod momentum;
+mod intersections;
 mod step;
 
-use crate::energy::CHUNK;
-use crate::integrate::{ContactPhase, Scratch, SolvedEquations, StepOptions, StepOutcome};
+use crate::equations::linearize::differentiate;
+use crate::integrate::{
+    ContactPhase, Scratch, SolvedEquations, StepOptions, StepOutcome, clear_held, momentum_error,
+};
 use crate::report::StepReport;
 use crate::step_input::StepInput;
 pub use contacts::ContactRecord;
 use contacts::{ContactReport, grade_contacts};
 use energy::EnergyBalance;
 pub use energy::energies;
-use momentum::momentum_error;
 pub use reefknot_contact::problem::ContactState;
 pub use step::Step;
 
@@ -30,18 +30,19 @@ pub(crate) fn certify(
     options: StepOptions,
 ) -> Step {
     let (model, h) = (input.model, input.h());
+    // An implicit method takes the elastic forces at the end of the step.
+    let is_linear = outcome.solved == SolvedEquations::Linear && outcome.drag.is_none();
+    let nonlinear =
+        is_linear.then(|| differentiate(input, &outcome.velocities, &mut scratch.equations));
     // Contact impulses are subtracted from the residual below.
-    let impulses = match &outcome.contact {
-        Some(phase) => phase.impulses_on_nodes(input),
-        None => vec![0.0; outcome.residual.len()],
-    };
+    let impulses = outcome.impulses_on_nodes(input);
     let balance = EnergyBalance {
         input,
         outcome: &outcome,
         impulses: &impulses,
         equations: &scratch.equations,
     };
-    let energy_j = balance.energies();
+    let flows = balance.flows();
     for (rho, impulse) in outcome.residual.iter_mut().zip(&impulses) {
         *rho -= impulse;
     }
@@ -55,6 +56,16 @@ pub(crate) fn certify(
     // An explicit step has no momentum error.
     let error = (outcome.solved != SolvedEquations::None)
         .then(|| momentum_error(model, h, residual, scratch));
+    let nonlinear_error = match nonlinear {
+        Some(mut residual) => {
+            for (rho, impulse) in residual.iter_mut().zip(&impulses) {
+                *rho -= impulse;
+            }
+            clear_held(input, &mut residual);
+            Some(momentum_error(model, h, &mut residual, scratch))
+        }
+        None => error.filter(|_| outcome.solved == SolvedEquations::Nonlinear),
+    };
     let stretches = model
         .bodies
         .iter()
@@ -64,9 +75,10 @@ pub(crate) fn certify(
         step: outcome.to.step,
         time: input.span.end,
         momentum_error_m: error,
-        nonlinear_error_m: error.filter(|_| outcome.solved == SolvedEquations::Nonlinear),
+        nonlinear_error_m: nonlinear_error,
         max_stretch,
-        energy_j,
+        energy_j: flows.energies,
+        gain_j: flows.gain,
         iterations: outcome.iterations,
         ..StepReport::default()
     };
@@ -74,6 +86,7 @@ pub(crate) fn certify(
         to: outcome.to,
         report,
         pin_forces,
+        duration: h,
         contacts: Vec::new(),
         violation: None,
     };
@@ -83,16 +96,6 @@ pub(crate) fn certify(
     }
     (scratch.pool).recycle([outcome.velocities, outcome.residual]);
     step
-}
-
-/// Sets the residual on held unknowns to zero.
-fn clear_held(input: &StepInput<'_>, residual: &mut [f64]) {
-    let residuals = residual.par_iter_mut().zip(input.is_held());
-    residuals.with_min_len(CHUNK).for_each(|(rho, is_held)| {
-        if *is_held {
-            *rho = 0.0;
-        }
-    });
 }
 
 /// Adds the contact report to a step, and the warm start of the next step to its state.
@@ -116,10 +119,6 @@ fn report_contacts(step: &mut Step, phase: &ContactPhase<'_>, found: ContactRepo
         state: contact.state,
     });
     step.to.contacts = memory.collect();
-    let bouncing = phase.posed.iter().filter(|posed| posed.approach > 0.0);
-    step.to.approaches = bouncing
-        .map(|posed| (posed.contact.id, posed.approach))
-        .collect();
     step.contacts = found.contacts;
     step.violation = found.violation;
 }

@@ -55,13 +55,13 @@ pub enum EnergyClaim {
 impl Claims {
     /// Claims of implicit Euler with contact.
     #[must_use]
-    pub fn implicit(equations: EquationsClaim) -> Claims {
+    pub const fn implicit(equations: EquationsClaim) -> Claims {
         Claims {
             equations,
             path: PathClaim::Straight,
             contact: true,
             gap: true,
-            energy: EnergyClaim::None,
+            energy: EnergyClaim::Dissipative,
         }
     }
 

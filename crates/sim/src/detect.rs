@@ -25,9 +25,9 @@ use crate::model::collision::CollisionModel;
 use crate::step_input::StepInput;
 use impacts::MotionCache;
 pub(crate) use impacts::points_of;
-pub(crate) use points::points_at_start;
-use points::{find_lost_point, interpolate_points, scripted_points};
-pub(crate) use shapes::MovingCollider;
+use points::find_lost_point;
+pub(crate) use points::{interpolate_points, points_at_start, scripted_points};
+pub(crate) use shapes::{MovingCollider, geometric_poses};
 
 /// Fraction of the thickness that every accepted motion keeps.
 pub(crate) const GUARD_FRACTION: f64 = 0.1;
@@ -162,11 +162,16 @@ impl<'a> Detection<'a> {
         interpolate_points(self.collision, nodes, self.prescribed.clone())
     }
 
-    /// All candidate pairs with a movable point along a motion to these positions, by a new search
-    /// that does not use earlier results.
-    pub(crate) fn candidates(&self, to: &[DVec3]) -> Candidates {
+    /// All candidate pairs with a movable point along a motion, by a new search that does not use
+    /// earlier results.
+    pub(crate) fn candidates(&self, from: &[DVec3], to: &[DVec3]) -> Candidates {
         let features = &self.collision.features;
-        let volumes = Volumes::<3, MOVING>::new(&self.motion(to));
+        let motion = PointMotion {
+            from,
+            to,
+            reach: &self.reach,
+        };
+        let volumes = Volumes::<3, MOVING>::new(&motion);
         let found = Tree::new(features, &volumes).candidates(features);
         found.with_marked_points(features, &self.is_movable)
     }

@@ -6,9 +6,9 @@ use glam::DVec3;
 use rayon::prelude::*;
 use reefknot_contact::system::System;
 
-use crate::energy::CHUNK;
 use crate::energy::assemble::ElementBuffer;
 use crate::energy::wind::WindLoad;
+use crate::energy::{CHUNK, Curvature};
 use crate::model::tie::ActiveTie;
 use crate::model::{Body, Elements, Model};
 
@@ -30,6 +30,9 @@ pub(crate) struct Equations {
     pub(crate) tie_gradient: Vec<f64>,
     /// Elastic energy at the start of the step (J).
     pub(crate) elastic_start: f64,
+    /// Second derivative of the elastic energy in the linearisation. Rods use their positive
+    /// semidefinite one always.
+    pub(crate) curvature: Curvature,
 }
 
 /// The linearised equations A (v − v_k) = −∇𝒜(v_k).
@@ -89,6 +92,7 @@ impl Equations {
             gradient: zeros(),
             tie_gradient: Vec::new(),
             elastic_start: 0.0,
+            curvature: Curvature::Projected,
         }
     }
 

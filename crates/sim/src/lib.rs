@@ -22,6 +22,8 @@ pub mod material;
 pub mod mesh;
 pub mod model;
 pub mod motion;
+mod path;
+pub mod physics;
 mod pose;
 pub mod probe;
 pub mod report;

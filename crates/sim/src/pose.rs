@@ -10,7 +10,7 @@ use reefknot_contact::problem::{Contact, Contacts};
 
 use crate::collide::pair::Feature;
 use crate::detect::{ContactPoint, Detection};
-use crate::model::contact::{ConstraintLevel, PairProperties};
+use crate::model::contact::ConstraintLevel;
 use crate::step_input::StepInput;
 
 /// A contact of a problem, with its geometry.
@@ -25,8 +25,8 @@ pub(crate) struct PosedContact {
     pub(crate) contact: Contact,
     /// Prescribed relative velocity (m/s): k without the term of the gap.
     pub(crate) prescribed_velocity: DVec3,
-    /// Closing speed (m/s) with which the contact bounces in the next step; 0 if it does not.
-    pub(crate) approach: f64,
+    /// Coefficient of restitution.
+    pub(crate) restitution: f64,
 }
 
 /// Input for posing contacts.
@@ -50,8 +50,7 @@ impl PoseContext<'_, '_> {
         } else {
             0.0
         };
-        let (rate, approach) =
-            self.normal_rate(contact_point, &stencil, prescribed_velocity, &pairing);
+        let rate = self.normal_rate(contact_point, &stencil, prescribed_velocity);
         PosedContact {
             contact_point: *contact_point,
             objects,
@@ -65,7 +64,7 @@ impl PoseContext<'_, '_> {
             },
             stencil,
             prescribed_velocity,
-            approach,
+            restitution: pairing.restitution,
         }
     }
 
@@ -77,43 +76,28 @@ impl PoseContext<'_, '_> {
         }
     }
 
-    /// Normal part of k (m/s), a limit for the closing speed, and the closing speed with which the
-    /// contact bounces in the next step. Contacts bounce in the step after the one in which they
-    /// close, so from the position of contact and with the speed before it.
+    /// Normal part of k (m/s): a limit for the closing speed.
     fn normal_rate(
         &self,
         contact_point: &ContactPoint,
         stencil: &[(u32, f64)],
         prescribed_velocity: DVec3,
-        pairing: &PairProperties,
-    ) -> (f64, f64) {
+    ) -> f64 {
         let (h, from, contact) = (self.input.h(), self.input.from, &self.input.model.contact);
-        let fall_speed = self.input.model.gravity.length() * h;
-        let velocity = relative_velocity(stencil, prescribed_velocity, |node| {
-            from.velocities[node as usize]
-        });
-        let now = -contact_point.normal.dot(velocity);
-        let known = from
-            .approaches
-            .binary_search_by_key(&contact_point.id, |(id, _)| *id);
-        let approach = known.map_or(now, |index| now.max(from.approaches[index].1));
-        let closes = contact_point.gap <= h * (now.max(0.0) + fall_speed);
+        if contact.level == ConstraintLevel::Velocity && contact_point.gap >= 0.0 {
+            let fall_speed = self.input.model.gravity.length() * h;
+            let velocity = relative_velocity(stencil, prescribed_velocity, |node| {
+                from.velocities[node as usize]
+            });
+            let closing = -contact_point.normal.dot(velocity);
+            if contact_point.gap <= h * (closing.max(0.0) + fall_speed) {
+                return 0.0;
+            }
+        }
         // Overlapping sides separate at most at the recovery speed, and so do the nodes that move
         // them.
-        let closing = match (contact.level, closes) {
-            (ConstraintLevel::Velocity, true) if contact_point.gap >= 0.0 => 0.0,
-            _ => (contact_point.gap / h)
-                .max(-contact.recovery * (2.0 * self.largest_weight(stencil)).min(1.0)),
-        };
-        let bounces = pairing.restitution > 0.0 && approach > 2.0 * fall_speed && closes;
-        if !bounces || self.input.is_static {
-            return (closing, 0.0);
-        }
-        if contact_point.gap <= h * fall_speed || contact.level == ConstraintLevel::Velocity {
-            (-pairing.restitution * approach, 0.0)
-        } else {
-            (closing, approach)
-        }
+        let recovery = contact.recovery * (2.0 * self.largest_weight(stencil)).min(1.0);
+        (contact_point.gap / h).max(-recovery)
     }
 
     /// Largest weight of a free node. It is small for a contact beside a held node, which only the

@@ -37,7 +37,7 @@ impl Phases {
 }
 
 /// Energies at the end of a step, with work and losses during it (J). The change of
-/// kinetic + elastic + gravity is work − viscous − contact − numerical.
+/// kinetic + elastic + gravity is work − viscous − contact − numerical + unbalanced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Energies {
     /// Kinetic energy.
@@ -54,6 +54,28 @@ pub struct Energies {
     pub contact: f64,
     /// Loss to the time discretization.
     pub numerical: f64,
+    /// Energy without a source: the work of the residual of the equations of motion.
+    #[serde(default)]
+    pub unbalanced: f64,
+    /// Energy of the layers of the asynchronous method.
+    #[serde(default)]
+    pub layers: f64,
+}
+
+/// Growth of kinetic + elastic + gravity in a step beyond its sources (J).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EnergyGain {
+    /// Growth beyond work, recovery from overlaps and `non_convex`. Negative in a step that
+    /// dissipates.
+    pub gain: f64,
+    /// Growth where the elastic energy is not convex: E₁ − E₀ − h v·∇E₁, if positive.
+    pub non_convex: f64,
+    /// Energy that changed its form in the step.
+    pub turnover: f64,
+    /// Kinetic + elastic energy at the end of the step.
+    pub stored: f64,
+    /// Sum of the contact forces (N).
+    pub contact_force: f64,
 }
 
 impl Energies {
@@ -61,6 +83,12 @@ impl Energies {
     #[must_use]
     pub fn total(&self) -> f64 {
         self.kinetic + self.elastic + self.gravity
+    }
+
+    /// What the total grows by in the step (J).
+    #[must_use]
+    pub fn flow(&self) -> f64 {
+        self.work - self.viscous - self.contact - self.numerical + self.unbalanced
     }
 }
 
@@ -81,6 +109,9 @@ pub struct StepReport {
     /// Whether the fail-safe of the gate changed velocities.
     #[serde(default)]
     pub failsafe: bool,
+    /// Whether a claimed error is above the tolerance of the scene and above 10 µm.
+    #[serde(default)]
+    pub unconverged: bool,
     /// Intersections found by the independent test.
     pub intersections: Option<u64>,
     /// Smallest gap: distance minus thickness (m).
@@ -96,6 +127,9 @@ pub struct StepReport {
     pub max_stretch: f64,
     /// Energies.
     pub energy_j: Energies,
+    /// Largest growth of the energy beyond its sources in a part of the step.
+    #[serde(default)]
+    pub gain_j: EnergyGain,
     /// Wall time of the step (s).
     pub wall_s: f64,
     /// Processor time of the step, of all threads (s).
@@ -148,6 +182,7 @@ pub struct Statistics {
     pub steps: u64,
     halved_steps: u64,
     failsafe_steps: u64,
+    unconverged_steps: u64,
     wall: Series,
     cpu: f64,
     phases: Phases,
@@ -169,6 +204,7 @@ impl Statistics {
         self.steps += 1;
         self.halved_steps += u64::from(report.halvings > 0);
         self.failsafe_steps += u64::from(report.failsafe);
+        self.unconverged_steps += u64::from(report.unconverged);
         self.wall.add(report.wall_s);
         self.cpu += report.cpu_s.unwrap_or(0.0);
         self.phases.add(&report.phases_s);
@@ -198,6 +234,7 @@ impl Statistics {
             viscous: flows.viscous + report.energy_j.viscous,
             contact: flows.contact + report.energy_j.contact,
             numerical: flows.numerical + report.energy_j.numerical,
+            unbalanced: flows.unbalanced + report.energy_j.unbalanced,
             ..report.energy_j
         };
     }
@@ -262,6 +299,8 @@ pub struct Summary {
     pub halved_steps: u64,
     /// Number of steps in which the fail-safe changed velocities.
     pub failsafe_steps: u64,
+    /// Number of steps with a claimed error above the tolerance of the scene and above 10 µm.
+    pub unconverged_steps: u64,
     /// Number of steps checked by the independent intersection test.
     pub certified_steps: u64,
     /// Wall time of all processes of the run (s).
@@ -307,6 +346,7 @@ impl Summary {
             steps: statistics.steps,
             halved_steps: statistics.halved_steps,
             failsafe_steps: statistics.failsafe_steps,
+            unconverged_steps: statistics.unconverged_steps,
             certified_steps: statistics.certified_steps,
             wall_s: facts.setup_s + statistics.wall.sum,
             cpu_s: statistics.cpu,

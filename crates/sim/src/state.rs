@@ -28,9 +28,6 @@ pub struct State {
     pub spins: Vec<f64>,
     /// Warm start of contacts with a nonzero force, by ascending id, as forces (N).
     pub contacts: Vec<ContactMemory>,
-    /// Contacts that bounce in the next step, by ascending id, with their closing speeds before the
-    /// impact (m/s).
-    pub approaches: Vec<(u64, f64)>,
     /// Data of the integrator.
     pub carried: IntegratorData,
 }
@@ -115,6 +112,22 @@ pub struct Span {
 }
 
 impl Span {
+    /// The parts before and after a time.
+    pub(crate) fn cut_at(&self, time: f64) -> [Span; 2] {
+        let middle = 0.5 * (self.begin + self.end);
+        let part = |begin: f64, end: f64| Span {
+            begin,
+            end,
+            h: if time == middle {
+                0.5 * self.h
+            } else {
+                end - begin
+            },
+            depth: self.depth,
+        };
+        [part(self.begin, time), part(time, self.end)]
+    }
+
     /// The first and the second half.
     #[must_use]
     pub fn halves(&self) -> [Span; 2] {
@@ -152,13 +165,12 @@ mod tests {
                 reaction: DVec3::Y,
                 ..ContactMemory::default()
             }],
-            approaches: vec![(7, 0.0)],
             carried: IntegratorData {
                 ids: vec![1],
                 values: vec![0.0],
             },
         };
-        let changes: [Change; 10] = [
+        let changes: [Change; 9] = [
             ("velocities", |state| state.velocities[0].y = -0.0),
             ("directors", |state| state.directors[0].y = -0.0),
             ("twists", |state| state.twists[0] = -0.0),
@@ -173,7 +185,6 @@ mod tests {
             ("contact/state", |state| {
                 state.contacts[0].state = ContactState::Slip;
             }),
-            ("approach/speed", |state| state.approaches[0].1 = -0.0),
             ("carried/values", |state| state.carried.values[0] = -0.0),
         ];
         for (name, change) in changes {
@@ -204,7 +215,6 @@ mod tests {
             twists: vec![-0.0],
             spins: vec![3.0],
             contacts: vec![contact(3), contact(u64::MAX)],
-            approaches: vec![(5, 0.1)],
             carried: IntegratorData {
                 ids: vec![4, 9],
                 values: vec![1.0, 2.0, 3.0, 4.0],

@@ -215,12 +215,18 @@ pub fn to_local(problem: &NodalProblem, impulses: &[DVec3]) -> Vec<DVec3> {
     impulses.iter().enumerate().map(local).collect()
 }
 
-/// r in world axes from r̂ in local axes, and v = A⁻¹ (f + Bᵀ r).
-pub fn to_solution(problem: &NodalProblem, factor: &SystemFactor, impulses: &[DVec3]) -> Solution {
+/// r in world axes from r̂ in local axes.
+pub fn to_world(problem: &NodalProblem, impulses: &[DVec3]) -> Vec<DVec3> {
     let cohesion = InverseBlocks::cohesion_impulses(problem);
     let world = |(index, impulse): (usize, &DVec3)| {
         law::basis(problem.contacts[index].normal) * *impulse + cohesion[index]
     };
-    let impulses: Vec<DVec3> = impulses.iter().enumerate().map(world).collect();
+    impulses.iter().enumerate().map(world).collect()
+}
+
+/// The admissible r in world axes from r̂ in local axes, and v = A⁻¹ (f + Bᵀ r).
+pub fn to_solution(problem: &NodalProblem, factor: &SystemFactor, impulses: &[DVec3]) -> Solution {
+    let mut impulses = to_world(problem, impulses);
+    problem.make_admissible(&mut impulses);
     Solution::new(problem.velocities(factor, &impulses), impulses)
 }

@@ -4,6 +4,19 @@ use std::ops::Index;
 
 use glam::DVec3;
 
+use super::ContactState;
+use crate::law;
+
+/// Where cohesion cancels an impulse, what is left below this fraction of the cohesion is rounding.
+const CANCELLATION: f64 = 8.0 * f64::EPSILON;
+
+/// A contact slips if it slides by more than this in a step (m).
+const SLIP_THRESHOLD: f64 = 1e-9;
+
+/// A contact slips only if its friction is within this relative distance of the surface of its
+/// cone.
+const SLIP_TOLERANCE: f64 = 1e-6;
+
 /// A contact point between two bodies, closed or possibly closing in the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Contact {
@@ -20,6 +33,47 @@ pub struct Contact {
     pub cohesion: f64,
     /// κ (m/N), along the normal.
     pub compliance: f64,
+}
+
+impl Contact {
+    /// r̂ = r + hξn, the impulse in the law, in a step of h.
+    pub fn law_impulse(&self, step: f64, impulse: DVec3) -> DVec3 {
+        impulse + self.normal * (step * self.cohesion)
+    }
+
+    /// The impulse r nearest to the one given whose r̂ is in the friction cone. At the tip it is
+    /// −hξn to the last bit.
+    #[must_use]
+    pub fn admissible(&self, step: f64, impulse: DVec3) -> DVec3 {
+        let held = self.normal * (step * self.cohesion);
+        let shifted = impulse + held;
+        if shifted.length() <= CANCELLATION * held.length() {
+            return -held;
+        }
+        let projected = law::project_about(self.normal, self.friction, shifted);
+        if projected == shifted {
+            impulse
+        } else {
+            projected - held
+        }
+    }
+
+    /// The state of a contact with an admissible impulse, whose sides slide by a distance (m) in a
+    /// step of h.
+    pub fn state(&self, step: f64, sliding: f64, impulse: DVec3) -> ContactState {
+        let shifted = self.law_impulse(step, impulse);
+        if shifted == DVec3::ZERO {
+            return ContactState::Open;
+        }
+        let normal = shifted.dot(self.normal);
+        let tangential = (shifted - self.normal * normal).length();
+        let is_on_surface = tangential >= (1.0 - SLIP_TOLERANCE) * self.friction * normal;
+        if sliding > SLIP_THRESHOLD && is_on_surface {
+            ContactState::Slip
+        } else {
+            ContactState::Stick
+        }
+    }
 }
 
 /// Contacts with their stencils.

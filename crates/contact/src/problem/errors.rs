@@ -63,8 +63,8 @@ impl NodalProblem {
     pub fn law_pair(&self, contact: usize, velocity: DVec3, impulse: DVec3) -> (DVec3, DVec3) {
         let of = &self.contacts[contact];
         let yielding = of.compliance / (self.step * self.step) * impulse.dot(of.normal);
-        let held = self.step * of.cohesion;
-        (velocity + of.normal * yielding, impulse + of.normal * held)
+        let yielding = velocity + of.normal * yielding;
+        (yielding, of.law_impulse(self.step, impulse))
     }
 
     /// h · max_c ‖s_c r̂_c − P_Kμ(s_c r̂_c − ũ_c)‖ (m). Without divisions, and therefore valid for

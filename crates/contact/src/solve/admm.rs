@@ -302,7 +302,7 @@ impl Run {
     /// momentum to rounding and has ten times smaller errors in motion, because the momentum
     /// residual of p is mostly far from contacts.
     fn check(&mut self, problem: &NodalProblem, factor: &SystemFactor) {
-        let impulses = self.projection.impulses();
+        let impulses = self.impulses(problem);
         let feasible = self.iterate.feasible_velocities(problem, &self.nodes);
         let mut correction = problem.residual(&feasible, &impulses);
         factor.solve_in_place(&problem.system, &mut correction);
@@ -378,7 +378,15 @@ impl Run {
     fn current_solution(&self, problem: &NodalProblem) -> Solution {
         Solution::new(
             self.iterate.feasible_velocities(problem, &self.nodes),
-            self.projection.impulses(),
+            self.impulses(problem),
         )
+    }
+
+    /// The current impulses, in their friction cones: those of the step before, or of the contacts
+    /// before a refinement, have other cones until the next sweep.
+    fn impulses(&self, problem: &NodalProblem) -> Vec<DVec3> {
+        let mut impulses = self.projection.impulses();
+        problem.make_admissible(&mut impulses);
+        impulses
     }
 }

@@ -60,7 +60,7 @@ fn solve_condensed(
     tolerance: f64,
 ) -> (Solution, SolveOutcome) {
     let mut outcome = SolveOutcome::default();
-    let mut local = to_local(problem, impulses);
+    let mut local = delassus.projected(&to_local(problem, impulses));
     let mut smallest = contact_error(problem, delassus, &local);
     for relative in RELATIVE_TOLERANCES {
         // Rounding in W contributes to the errors: half the tolerance leaves room for it.

@@ -128,6 +128,8 @@ fn sweep_until_converged(
     impulses: &mut [DVec3],
     error: impl Fn(&[DVec3]) -> f64,
 ) -> SolveOutcome {
+    // A start within the tolerance is the solution, and the law has impulses in the cones only.
+    impulses.copy_from_slice(&problem.projected(impulses));
     let mut sweeper = Sweeper::new(problem, sleeps);
     let mut outcome = SolveOutcome::default();
     let mut best = (error(impulses), impulses.to_vec());

@@ -8,7 +8,7 @@
 
 use glam::{DMat3, DVec3};
 
-use crate::delassus::nodal::{to_local, to_solution};
+use crate::delassus::nodal::{to_local, to_solution, to_world};
 use crate::law;
 use crate::problem::{Errors, NodalProblem, Solution};
 use crate::solve::alart_curnier::AlartCurnier;
@@ -127,7 +127,6 @@ impl Polish {
             let solution = to_solution(problem, factor, &unknowns);
             solves += 1;
             let error = problem.contact_error(&solution.velocities, &solution.impulses);
-            let velocities = problem.relative_velocities(&solution.velocities);
             let is_worse = |smallest: f64| error.is_nan() || error > smallest;
             match &best {
                 Some((smallest, _)) if is_worse(DIVERGENCE_FACTOR * smallest) => break,
@@ -137,8 +136,11 @@ impl Polish {
             if error <= self.tolerance {
                 break;
             }
+            // The path of Newton's method may leave the cones, unlike its solutions.
+            let velocities = problem.velocities(factor, &to_world(problem, &unknowns));
+            let velocities = problem.relative_velocities(&velocities);
             let (step, count) = local.newton_step(&unknowns, &velocities);
-            solves += count;
+            solves += count + 1;
             for (unknown, step) in unknowns.iter_mut().zip(step) {
                 *unknown += step;
             }

@@ -103,6 +103,7 @@ pub fn solve(problem: &DelassusProblem, tolerance: f64, impulses: &mut Vec<DVec3
         total.iterations += found.outcome.iterations;
         total.products += found.outcome.products;
     }
+    *impulses = problem.projected(impulses);
     // An unconverged group may still be within the tolerance of the whole problem.
     let is_bounded = found.iter().all(|found| found.is_bounded);
     total.is_converged = is_bounded && problem.errors(impulses).largest() <= tolerance;

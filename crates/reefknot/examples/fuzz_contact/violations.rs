@@ -59,9 +59,7 @@ fn not_finite(model: &Model, step: &Step) -> Option<String> {
         ("loss in contacts", Some(energy.contact)),
         ("numerical loss", Some(energy.numerical)),
     ];
-    let approaches = to.approaches.iter();
-    let approaches = approaches.map(|(_, speed)| ("stored approach", Some(*speed)));
-    let mut numbers = numbers.into_iter().chain(approaches);
+    let mut numbers = numbers.into_iter();
     let bad = numbers.find(|(_, value)| value.is_some_and(|value| !value.is_finite()));
     bad.map(|(name, value)| format!("the {name} is {value:?}"))
 }

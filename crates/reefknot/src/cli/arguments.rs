@@ -10,6 +10,8 @@ use reefknot_contact::solve::table::SOLVERS;
 use reefknot_sim::scene::tables::SolverChoice;
 use reefknot_sim::units::parse_quantity;
 
+use crate::cli::check::{self, CheckArguments};
+
 /// Simulate hair, ropes, cloth, soft solids and rigid props in frictional contact
 ///
 /// A scene is a TOML file; a run is a folder with frames, logs and checkpoints. Every step has a
@@ -41,19 +43,9 @@ pub(crate) enum Command {
         #[arg(long)]
         markdown: bool,
     },
-    /// Check a scene before the run, or the certificates and files of a run
-    #[command(after_help = CHECK_EXAMPLES)]
-    Check {
-        /// A scene file, the name of a shipped scene, or the folder of a run
-        #[arg(value_name = "SCENE_OR_RUN")]
-        what: String,
-        /// Check the quick size of the scene
-        #[arg(long)]
-        quick: bool,
-        /// Override a value of the scene, as in `run`
-        #[arg(long = "set", value_name = "KEY=VALUE")]
-        sets: Vec<String>,
-    },
+    /// Check a scene before the run, the certificates and files of a run, or the physics
+    #[command(after_help = check::EXAMPLES)]
+    Check(CheckArguments),
     /// Export the frames of a run: OBJ, VTK (ParaView), or one HTML page
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),
@@ -97,12 +89,6 @@ const SCHEMA_EXAMPLES: &str = concat!(
     "Examples:\n",
     "  reefknot schema > scene.schema.json    # for completion in editors\n",
     "  reefknot schema --markdown > scenes.md",
-);
-
-const CHECK_EXAMPLES: &str = concat!(
-    "Examples:\n",
-    "  reefknot check my-flag.toml            # warnings before the run\n",
-    "  reefknot check runs/flag               # tests contacts, energies and files of the run",
 );
 
 const EXPORT_EXAMPLES: &str = concat!(
@@ -296,7 +282,7 @@ pub(crate) struct SolveArguments {
 }
 
 /// The names and help of all solvers.
-fn all_solvers() -> PossibleValuesParser {
+pub(crate) fn all_solvers() -> PossibleValuesParser {
     solvers(SOLVERS.iter().map(|entry| (entry.name, entry.help)))
 }
 

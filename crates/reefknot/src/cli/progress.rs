@@ -34,12 +34,21 @@ struct Shared {
 #[derive(Default)]
 struct Status {
     done: bool,
+    /// Name of a counted unit: a step, or a case of the physics suite.
+    unit: Unit,
     first: u64,
     step: u64,
     steps: u64,
     contacts: u64,
-    error: f64,
+    error: Option<f64>,
     began: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Default)]
+enum Unit {
+    #[default]
+    Step,
+    Case,
 }
 
 impl Terminal {
@@ -58,6 +67,17 @@ impl Terminal {
             shared: Arc::default(),
             thread: None,
         })
+    }
+
+    /// Begins to print the progress of a number of cases.
+    pub(crate) fn start_cases(&mut self, cases: usize) {
+        self.start(0, cases as u64);
+        self.update(|status| status.unit = Unit::Case);
+    }
+
+    /// Sets the number of finished cases.
+    pub(crate) fn finish_cases(&self, finished: usize) {
+        self.update(|status| status.step = finished as u64);
     }
 
     /// Stops printing and clears the line.
@@ -113,7 +133,7 @@ impl Observer for Terminal {
         self.update(|status| {
             status.step = progress.step;
             status.contacts = report.contacts;
-            status.error = error;
+            status.error = Some(error);
         });
     }
 
@@ -170,10 +190,14 @@ fn line(status: &Status) -> String {
         0 => String::new(),
         count => format!("{count} contacts  "),
     };
-    format!(
-        "{percent:3}%  step {} of {}  {contacts}error {:.0e} m  {left} left",
-        status.step, status.steps, status.error
-    )
+    let unit = match status.unit {
+        Unit::Step => "step",
+        Unit::Case => "case",
+    };
+    let error = status.error.map(|error| format!("error {error:.0e} m  "));
+    let error = error.unwrap_or_default();
+    let (step, steps) = (status.step, status.steps);
+    format!("{percent:3}%  {unit} {step} of {steps}  {contacts}{error}{left} left")
 }
 
 /// Seconds as text with a suitable unit.
@@ -221,7 +245,7 @@ mod tests {
         };
         assert!(line(&status).starts_with("  7%  step 7 of 100"));
         assert!(!line(&status).contains("contacts"));
-        (status.contacts, status.error) = (12, 3e-7);
+        (status.contacts, status.error) = (12, Some(3e-7));
         assert!(line(&status).contains("  12 contacts  error 3e-7 m  "));
         // Before the first step, and in a run without steps.
         (status.step, status.steps) = (0, 0);

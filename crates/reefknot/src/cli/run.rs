@@ -14,7 +14,7 @@ use crate::cli::progress::{Terminal, clock};
 use crate::cli::{FAILED, Failure, REFUSED, load_scene, say, thread_pool, view, warn};
 
 /// Exit code: stopped by SIGTERM or the time limit, with a checkpoint; or the folder is in use.
-const STOPPED: u8 = 75;
+pub(crate) const STOPPED: u8 = 75;
 /// Exit code: stopped by Ctrl-C, with a checkpoint.
 pub(crate) const INTERRUPTED: u8 = 130;
 /// Largest number of findings that are printed before a run.
@@ -192,10 +192,19 @@ fn print_result(outcome: &RunOutcome, options: &RunOptions) {
     if !matches!(outcome.ending, Ending::Stopped(_)) {
         summary.facts.conclusions.iter().for_each(|text| say(text));
     }
-    say(&match outcome.ending {
+    let next = match outcome.ending {
         Ending::Stopped(_) => format!("to continue: the same command with --resume ({folder})"),
         _ => format!("to view it: reefknot view {folder}"),
-    });
+    };
+    say(&format!("{}; {next}", convergence(summary)));
+}
+
+/// The number of steps whose errors are above the tolerance.
+fn convergence(summary: &Summary) -> String {
+    match summary.unconverged_steps {
+        0 => format!("all {} steps converged", summary.steps),
+        count => format!("{count} of {} steps did not converge", summary.steps),
+    }
 }
 
 /// Prints vertices, steps and the shares of the phases of a step.
@@ -282,6 +291,7 @@ fn print_errors(summary: &Summary) {
     let errors = [
         ("contact", summary.contact_error_m),
         ("momentum", summary.momentum_error_m),
+        ("nonlinear", summary.nonlinear_error_m),
     ];
     let errors = errors.into_iter().filter_map(|(name, error)| {
         let largest = error?.max;

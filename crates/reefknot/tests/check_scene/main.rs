@@ -8,3 +8,5 @@ mod holds;
 mod meshes;
 #[cfg(test)]
 mod objects;
+#[cfg(test)]
+mod starts;

@@ -41,7 +41,7 @@ fn a_run_of_another_format_version_is_not_continued() {
     let manifest = fs::read_to_string(&path).unwrap();
     for (version, age) in [(1, "an older"), (99, "a newer")] {
         let other = manifest.replace(
-            "\"format_version\": 2",
+            "\"format_version\": 3",
             &format!("\"format_version\": {version}"),
         );
         assert_ne!(other, manifest);
@@ -66,12 +66,12 @@ fn claims_of_the_method_are_in_summary_and_manifest_and_are_checked() {
     let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
     let claims = &output.summary()["claims"];
     assert_eq!(&manifest["claims"], claims);
-    assert_eq!(claims["equations"], "linear");
+    assert_eq!(claims["equations"], "nonlinear");
     assert_eq!(claims["path"], "straight");
-    assert_eq!(claims["energy"], "none");
+    assert_eq!(claims["energy"], "dissipative");
     sandbox.expect(0, &["check", "a"], &[]);
     // A manifest with other claims than the method guarantees fails the check.
-    let more = text.replace("\"energy\": \"none\"", "\"energy\": \"dissipative\"");
+    let more = text.replace("\"energy\": \"dissipative\"", "\"energy\": \"bounded\"");
     assert_ne!(more, text);
     fs::write(&path, more).unwrap();
     let found = sandbox.expect(1, &["check", "a"], &[]);

@@ -26,6 +26,8 @@ mod objects;
 #[cfg(test)]
 mod output;
 #[cfg(test)]
+mod physics;
+#[cfg(test)]
 mod render;
 #[cfg(test)]
 mod solve;

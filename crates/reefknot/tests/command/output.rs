@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::common::{Sandbox, TINY};
 
 /// Keys of the summary (a contract).
-const KEYS: [&str; 33] = [
+const KEYS: [&str; 34] = [
     "scene",
     "version",
     "isa",
@@ -18,6 +18,7 @@ const KEYS: [&str; 33] = [
     "steps",
     "halved_steps",
     "failsafe_steps",
+    "unconverged_steps",
     "certified_steps",
     "h",
     "frames",
@@ -78,7 +79,9 @@ fn the_summary_is_the_last_line_and_has_all_keys() {
             "work",
             "viscous",
             "contact",
-            "numerical"
+            "numerical",
+            "unbalanced",
+            "layers"
         ])
     );
     for series in [

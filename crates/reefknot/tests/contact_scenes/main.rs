@@ -1,8 +1,8 @@
-//! Scenes with contact. Those of `scenes/validation` are compared with mechanics: expected values
-//! are closed forms or solutions of the equations, tolerances are guarantees for users. Shipped
-//! scenes at their quick size are tested for intersections, errors, and the same bits on two
-//! threads.
+//! Shipped scenes with contact at their quick size: intersections, errors, and the same bits on two
+//! threads. `tests/validation_scenes.rs` compares contact with mechanics.
 
+#[cfg(test)]
+mod forces;
 #[cfg(test)]
 mod rods;
 
@@ -85,141 +85,6 @@ mod tests {
 
     pub(crate) fn probe(outcome: &Outcome, name: &str) -> f64 {
         outcome.probes[name].as_f64().unwrap_or(f64::NAN)
-    }
-
-    pub(crate) fn assert_close(outcome: &Outcome, name: &str, expected: f64, within: f64) {
-        let value = probe(outcome, name);
-        assert!(
-            (value / expected - 1.0).abs() <= within,
-            "{name} is {value}, expected {expected} within {within}"
-        );
-    }
-
-    #[test]
-    fn validation_incline_slides_by_coulombs_law_and_sticks_above_its_limit() {
-        // g (sin α − μ cos α) t²/2; the tolerance covers a·t·h/2 and the tolerance of the scene.
-        let sets = ["time.duration=\"1 s\""];
-        let slides = run("validation/incline", &sets);
-        assert_close(&slides, "distance", 1.6029, 5e-3);
-        assert_close(&slides, "speed", 3.2058, 5e-3);
-        for body in ["cube", "cloth", "rod"] {
-            let body = format!("parameters.body=\"{body}\"");
-            let below = ["time.duration=\"1 s\"", &body, "parameters.mu=0.5745"];
-            let speed = probe(&run("validation/incline", &below), "speed");
-            assert!(speed > 0.02, "0.5% below tan 30° it slides: {speed}");
-            let above = ["time.duration=\"3 s\"", &body, "parameters.mu=0.5802"];
-            let creep = probe(&run("validation/incline", &above), "creep");
-            assert!(creep < 2e-6, "0.5% above it rests: {creep} m in 2 s");
-        }
-    }
-
-    #[test]
-    fn validation_slide_to_stop_has_the_same_distance_in_any_direction() {
-        for direction in [0, 33] {
-            let direction = format!("parameters.direction_deg={direction}");
-            let stopped = run("validation/slide-to-stop", &[&direction]);
-            assert_close(&stopped, "distance", 0.67958, 5e-3);
-            assert_close(&stopped, "time", 0.67958, 5e-3);
-            assert!(probe(&stopped, "sideways").abs() < 1e-4);
-        }
-    }
-
-    #[test]
-    fn validation_puck_turns_downhill() {
-        let puck = run("validation/puck", &[]);
-        assert_close(&puck, "x", 0.19840, 1e-2);
-        assert_close(&puck, "y", 0.44412, 1e-2);
-        assert_close(&puck, "final_speed", 0.5, 1e-2);
-    }
-
-    #[test]
-    fn validation_ball_rolls_with_five_sevenths_of_its_speed() {
-        assert_close(
-            &run("validation/ball-roll", &[]),
-            "final_speed",
-            5.0 / 7.0,
-            2e-2,
-        );
-        let other = ["parameters.mu=0.1", "parameters.radius=\"2 cm\""];
-        assert_close(
-            &run("validation/ball-roll", &other),
-            "final_speed",
-            5.0 / 7.0,
-            2e-2,
-        );
-    }
-
-    #[test]
-    fn validation_two_cards_stand_above_half_the_tangent_of_their_angle() {
-        for angle in [15.0_f64, 30.0] {
-            let limit = 0.5 * angle.to_radians().tan();
-            let stands = |part: f64| {
-                let mu = format!("parameters.mu={}", part * limit);
-                let angle = format!("parameters.half_angle_deg={angle}");
-                probe(&run("validation/two-cards", &[&mu, &angle]), "stands")
-            };
-            assert_eq!((stands(0.97), stands(1.03)), (0.0, 1.0), "{angle}");
-        }
-    }
-
-    #[test]
-    fn validation_block_topples_at_the_angle_of_its_diagonal() {
-        assert_close(
-            &run("validation/block-topple", &[]),
-            "topple_angle_deg",
-            26.565,
-            1e-2,
-        );
-    }
-
-    #[test]
-    fn validation_ladder_slides_at_the_critical_angle() {
-        assert_close(&run("validation/ladder", &[]), "min_angle_deg", 48.99, 2e-2);
-    }
-
-    #[test]
-    fn validation_hertz_force_of_a_soft_ball() {
-        assert_close(&run("validation/hertz", &[]), "force", 11.24, 5e-2);
-    }
-
-    #[test]
-    fn validation_ball_bounces_to_the_squared_restitution_times_its_height() {
-        assert_close(&run("validation/bounce", &[]), "h1", 0.49, 2e-2);
-        let low = [
-            "parameters.e=0.3",
-            "parameters.h0=\"0.5 m\"",
-            "parameters.h=\"2 ms\"",
-        ];
-        assert_close(&run("validation/bounce", &low), "h1", 0.045, 2e-2);
-    }
-
-    #[test]
-    fn validation_colliding_bodies_conserve_momentum() {
-        let drift = probe(&run("validation/collide", &[]), "linear_drift");
-        assert!(drift < 1e-10, "{drift}");
-    }
-
-    #[test]
-    fn validation_contact_forces_of_all_kinds_of_bodies_equal_their_weight() {
-        let resting = run("validation/resting-weight", &["time.duration=\"1 s\""]);
-        for name in [
-            "force_over_weight",
-            "cloth",
-            "solid",
-            "embedded",
-            "rigid",
-            "ball",
-            "rod",
-        ] {
-            assert_close(&resting, name, 1.0, 1e-3);
-        }
-    }
-
-    #[test]
-    fn validation_grip_does_not_slip() {
-        let sets = ["time.duration=\"2 s\"", "parameters.h=\"10 ms\""];
-        let slip = probe(&run("validation/grip", &sets), "slip");
-        assert!(slip < 1e-5, "{slip} m in a second");
     }
 
     /// The shipped scenes, shortened where the quick size is more than a test needs.

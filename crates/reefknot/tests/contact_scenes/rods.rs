@@ -1,4 +1,4 @@
-//! Contact of rods: validation scenes, and the shipped scenes of ropes and hair.
+//! Contact of rods: the shipped scenes of ropes and hair.
 
 use reefknot_sim::check;
 use reefknot_sim::integrate::{Scratch, StepOptions};
@@ -6,29 +6,7 @@ use reefknot_sim::model::Model;
 use reefknot_sim::scene::{Scene, SceneRequest};
 use reefknot_sim::step::step_with;
 
-use crate::tests::{Outcome, assert_close, build_size, probe, run};
-
-/// Runs a scene with two of its parameters changed.
-fn run_with(name: &str, [one, other]: [(&str, f64); 2]) -> Outcome {
-    let set = |(parameter, value): (&str, f64)| format!("parameters.{parameter}={value}");
-    run(name, &[&set(one), &set(other)])
-}
-
-#[test]
-fn validation_capstan_ratio_is_the_exponential_of_friction_times_angle() {
-    for (mu, turns, expected) in [(0.3, 0.25, 1.602), (0.5, 0.5, 4.810)] {
-        let drawn = run_with("validation/capstan", [("mu", mu), ("turns", turns)]);
-        assert_close(&drawn, "tension_ratio", expected, 2e-2);
-    }
-}
-
-#[test]
-fn validation_stick_slip_slips_where_the_elastica_leaves_the_cone() {
-    for (mu, lowest, expected) in [(0.1, 0.06, 0.0469), (0.3, 0.29, 0.2716)] {
-        let lowered = run_with("validation/stick-slip", [("mu", mu), ("lowest", lowest)]);
-        assert_close(&lowered, "lowering_at_slip_over_L", expected, 3e-2);
-    }
-}
+use crate::tests::{build_size, probe, run};
 
 /// Shipped scenes of rods, with the limit of their contact errors (m). Hair under a band is the
 /// hardest: 400 iterations do not suffice in the step in which the band snaps on.

@@ -65,7 +65,7 @@ fn drag_and_viscosity_dissipate_energy() {
             let before = reefknot_sim::certify::energies(&all.model, &all.state);
             let after = all.step().report.energy_j;
             assert!(after.viscous > 0.0, "{method}: {after:?}");
-            let flow = after.work - after.viscous - after.contact - after.numerical;
+            let flow = after.flow();
             let error = after.total() - before.total() - flow;
             let scale = after.kinetic + after.elastic + after.viscous + after.work.abs();
             assert!(

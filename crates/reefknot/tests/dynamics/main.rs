@@ -7,7 +7,11 @@ mod balance;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod energy;
+#[cfg(test)]
 mod halving;
+#[cfg(test)]
+mod impacts;
 #[cfg(test)]
 mod reactions;
 #[cfg(test)]

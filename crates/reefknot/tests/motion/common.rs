@@ -74,7 +74,7 @@ impl Simulation {
         for _ in 0..count {
             let before = reefknot_sim::certify::energies(&self.model, &self.state);
             let after = self.step().report.energy_j;
-            let flow = after.work - after.viscous - after.contact - after.numerical;
+            let flow = after.flow();
             let error = after.total() - before.total() - flow;
             let scale = after.kinetic + after.elastic + after.work.abs() + 1e-6;
             assert!(error.abs() < 1e-9 * scale, "{error} J of {scale} J");

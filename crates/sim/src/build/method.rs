@@ -1,6 +1,6 @@
 //! Builds the numerical method of the model.
 
-use crate::model::{ContactSolver, Integrator, Method, NewtonOptions};
+use crate::model::{ContactSolver, EnergyRule, Integrator, Method, NewtonOptions};
 use crate::scene::tables;
 
 /// The method of a scene.
@@ -21,6 +21,10 @@ pub(super) fn method(table: &tables::Method) -> Method {
         solver,
         tolerance: table.tolerance.0,
         converge: table.converge,
+        energy: match table.energy {
+            tables::EnergyRule::Dissipative => EnergyRule::Dissipative,
+            tables::EnergyRule::Report => EnergyRule::Report,
+        },
         quasi_static: table.quasi_static,
         halvings: table.halvings as u32,
     }

@@ -134,6 +134,7 @@ impl Names<'_, '_, '_> {
                 MeasuredQuantity::PinForce(self.builder.find("pin", pin, &pins)?)
             }
             Measure::ContactForce(filter) => MeasuredQuantity::ContactForce(self.filter(filter)?),
+            Measure::ContactTorque(filter) => MeasuredQuantity::ContactTorque(self.filter(filter)?),
             Measure::Contacts(filter) => MeasuredQuantity::Contacts(self.filter(filter)?),
             Measure::Gap(filter) => MeasuredQuantity::Gap(self.filter(filter)?),
             Measure::Energy(kind) => MeasuredQuantity::Energy((*kind).into()),

@@ -1,23 +1,14 @@
-//! Contacts in a certificate: contact law, gaps, forces, and the independent intersection test.
+//! Contacts in a certificate: contact law, gaps and forces.
 
 use glam::DVec3;
 use reefknot_contact::problem::ContactState;
 
-use crate::collide::certify::{PairKind, Violation, certify, certify_shape};
-use crate::collide::convex::closest;
-use crate::collide::features::Primitive;
+use super::intersections::test_intersections;
 use crate::collide::pair::Feature;
-use crate::detect::{ContactPoint, Detection, GUARD_FRACTION, MovingCollider, points_of};
+use crate::detect::{ContactPoint, Detection};
 use crate::integrate::{ContactPhase, Scratch, StepOptions, StepOutcome};
-use crate::model::collision::CollisionModel;
 use crate::pose::{PosedContact, relative_velocity};
 use crate::step_input::StepInput;
-
-/// A contact slips if it slides by more than this in a step (m).
-const SLIP_THRESHOLD: f64 = 1e-9;
-
-/// A contact slips only if its friction force is within this relative distance of the cone.
-const CONE_TOLERANCE: f64 = 1e-6;
 
 /// A contact of an accepted step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,21 +61,21 @@ pub(super) fn grade_contacts(
     } else {
         problem.contact_error(&outcome.velocities, &impulses)
     };
-    let pairs = phase.posed.iter().zip(&impulses);
+    // The error is that of the motion, forces are those of the whole step.
+    let forces = outcome.impulses(input.h());
+    let pairs = phase.posed.iter().zip(&forces);
     let contacts = pairs
         .map(|(posed, impulse)| record(input, detection, posed, *impulse, &outcome.velocities, &to))
         .collect();
-    let (intersections, violation) = if options.test {
-        test_intersections(input, detection, &to)
-    } else {
-        (None, None)
-    };
+    let found = options
+        .test
+        .then(|| test_intersections(input, detection, &to));
     ContactReport {
         contacts,
         error,
         h: input.h(),
-        intersections,
-        violation,
+        intersections: found.as_ref().map(|found| found.count),
+        violation: found.and_then(|found| found.first),
     }
 }
 
@@ -104,20 +95,6 @@ fn record(
         unknowns.at_node(velocities, node as usize)
     });
     let sliding = speed - contact.normal * contact.normal.dot(speed);
-    // r̂ = r + hξn.
-    let shifted = impulse + contact.normal * (h * contact.cohesion);
-    let normal = shifted.dot(contact.normal);
-    let tangential = (shifted - contact.normal * normal).length();
-    let is_sliding = sliding.length() * h > SLIP_THRESHOLD;
-    let is_on_cone = tangential >= (1.0 - CONE_TOLERANCE) * contact.friction * normal;
-    let is_loaded = normal > 0.0;
-    let state = if !is_loaded {
-        ContactState::Open
-    } else if is_sliding && is_on_cone {
-        ContactState::Slip
-    } else {
-        ContactState::Stick
-    };
     let sides = || contact_point.points.iter().zip(contact_point.weights);
     let first = sides().filter(|(_, weight)| *weight > 0.0);
     let gap = detection.gap_at(contact_point, to);
@@ -139,7 +116,7 @@ fn record(
         normal: contact.normal,
         force: impulse / h,
         gap,
-        state,
+        state: contact.state(h, sliding.length() * h, impulse),
     }
 }
 
@@ -151,145 +128,4 @@ fn main_vertex(detection: &Detection<'_>, contact_point: &ContactPoint, side: f6
     let (point, _) = of_side.max_by(|(_, a), (_, b)| (side * a).total_cmp(&(side * b)))?;
     let is_ball = collision.core[*point as usize] > 0.0;
     (!is_ball).then(|| collision.places[*point as usize].1)
-}
-
-/// The independent intersection test: number of pairs that intersect within the step or end closer
-/// than half the guard, and a description of the first.
-fn test_intersections(
-    input: &StepInput<'_>,
-    detection: &Detection<'_>,
-    to: &[DVec3],
-) -> (Option<u64>, Option<String>) {
-    let features = &detection.collision.features;
-    let candidates = detection.candidates(to);
-    let report = certify(
-        features,
-        &candidates.point_triangle,
-        &candidates.edge_edge,
-        &detection.from,
-        to,
-        |kind, pair| {
-            detection.least_distance(pair, kind == PairKind::EdgeEdge, 0.5 * GUARD_FRACTION)
-        },
-    );
-    let mut count = report.intersections as u64;
-    let mut description = report.violations.first().map(|violation| {
-        let is_edges = violation.kind == PairKind::EdgeEdge;
-        let (points, second) = points_of(features, violation.features, is_edges);
-        describe_pair(
-            input,
-            detection,
-            [points[0], points[second]],
-            violation.violation,
-        )
-    });
-    for moving in &detection.moving_colliders {
-        let (found, first) = test_exact_collider(input, detection, moving, to);
-        count += found;
-        description = description.or(first);
-    }
-    (Some(count), description)
-}
-
-/// The independent intersection test against one exact collider.
-fn test_exact_collider(
-    input: &StepInput<'_>,
-    detection: &Detection<'_>,
-    moving: &MovingCollider<'_>,
-    to: &[DVec3],
-) -> (u64, Option<String>) {
-    let collision = detection.collision;
-    let ends = [&detection.from[..], to];
-    let [from, to] = [0, 1].map(|end| {
-        let back = moving.poses[end].inverse();
-        ends[end]
-            .iter()
-            .map(|point| back.apply(*point))
-            .collect::<Vec<_>>()
-    });
-    let shape = &moving.collider.shape;
-    // Points that cannot move have no guard.
-    let is_movable = |point: u32| detection.is_movable[point as usize];
-    let start_distance = start_distances(collision, moving, &from);
-    let guard = |point: u32| {
-        let at = point as usize;
-        let skin = moving.collider.thickness[at] - collision.core[at];
-        let start = start_distance[at] - collision.core[at];
-        if is_movable(point) {
-            (0.5 * GUARD_FRACTION * skin).min(0.25 * start).max(0.0)
-        } else {
-            0.0
-        }
-    };
-    let core = |point: u32| collision.core[point as usize];
-    let is_tested = |primitive: &Primitive| {
-        collision.can_collide(input.model, primitive.part, moving.collider)
-            && detection.has_movable(&primitive.points)
-    };
-    let along = [&from[..], &to];
-    let report = certify_shape(&collision.features, shape, along, core, guard, is_tested);
-    let first = report.violations.first();
-    let name = &input.model.objects[moving.collider.object].name;
-    match first {
-        None => (0, None),
-        Some(violation) => {
-            let (one, at) = collision.name(input.model, Feature::Point(violation.feature[0]));
-            let phrase = violation_phrase(violation.violation);
-            let description = format!("`{one}` (vertex {at}) {phrase} `{name}`");
-            (report.intersections as u64, Some(description))
-        }
-    }
-}
-
-/// Distance of each point and of its triangles from an exact collider at the start of the step (m).
-/// Features that start closer than the guard need not move apart. Triangles far away are skipped.
-fn start_distances(
-    collision: &CollisionModel,
-    moving: &MovingCollider<'_>,
-    from: &[DVec3],
-) -> Vec<f64> {
-    let shape = &moving.collider.shape;
-    let distance = |place: DVec3| shape.distance(place).unwrap_or(0.0);
-    let mut distances: Vec<f64> = from.iter().map(|place| distance(*place)).collect();
-    for corners in &collision.features.triangles {
-        let places = corners.map(|corner| from[corner as usize]);
-        let middle = (places[0] + places[1] + places[2]) / 3.0;
-        let size = places.map(|place| place.distance(middle));
-        let thickest = corners.map(|corner| moving.collider.thickness[corner as usize]);
-        let far = size
-            .into_iter()
-            .chain(thickest)
-            .fold(0.0, |far: f64, of| far.max(of));
-        if distance(middle) > 2.0 * far {
-            continue;
-        }
-        let least = closest(shape, &places).map_or(0.0, |reach| reach.signed.distance);
-        for corner in corners {
-            let distance = &mut distances[*corner as usize];
-            *distance = distance.min(least);
-        }
-    }
-    distances
-}
-
-/// Description of a violation between two points.
-fn describe_pair(
-    input: &StepInput<'_>,
-    detection: &Detection<'_>,
-    points: [u32; 2],
-    violation: Violation,
-) -> String {
-    let name = |point: u32| detection.collision.name(input.model, Feature::Point(point));
-    let [(one, at), (other, there)] = points.map(name);
-    let phrase = violation_phrase(violation);
-    format!("`{one}` (vertex {at}) {phrase} `{other}` (vertex {there})")
-}
-
-/// Verb phrase of a violation, between subject and object.
-fn violation_phrase(violation: Violation) -> String {
-    match violation {
-        Violation::NotFinite => "has a position that is not finite beside".to_owned(),
-        Violation::Collision(time) => format!("goes through (from {time:.3} of the step)"),
-        Violation::TooClose(distance) => format!("ends {distance:.3e} m from"),
-    }
 }

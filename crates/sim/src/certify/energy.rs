@@ -1,11 +1,13 @@
 //! Energies of a state, and the energy balance of a step.
 
+use glam::DVec3;
+
 use crate::energy::sum_in_chunks;
 use crate::equations::Equations;
-use crate::integrate::{SolvedEquations, StepOutcome};
+use crate::integrate::StepOutcome;
 use crate::model::{Body, Model, Trial};
-use crate::pose::relative_velocity;
-use crate::report::Energies;
+use crate::pose::{PosedContact, relative_velocity};
+use crate::report::{Energies, EnergyGain};
 use crate::state::State;
 use crate::step_input::StepInput;
 
@@ -18,16 +20,29 @@ pub fn energies(model: &Model, state: &State) -> Energies {
 
 /// Energies of a state, given the energy of its ties (J).
 fn energies_with(model: &Model, state: &State, ties: f64) -> Energies {
-    let gravity = |node: usize| model.weights[node] * model.gravity.dot(state.positions[node]);
     let turns = vec![0.0; model.edges()];
     let trial = Trial::start(state, &turns);
     let elastic = model.bodies.iter().map(|body| body.elastic_energy(&trial));
     Energies {
         kinetic: kinetic_energy(model, state),
         elastic: elastic.sum::<f64>() + ties,
-        gravity: -sum_in_chunks(model.weights.len(), gravity),
+        gravity: gravity_energy(model, state),
         ..Energies::default()
     }
+}
+
+fn gravity_energy(model: &Model, state: &State) -> f64 {
+    let work = |node: usize| model.weights[node] * model.gravity.dot(state.positions[node]);
+    -sum_in_chunks(model.weights.len(), work)
+}
+
+/// Kinetic energy of flat velocities (J).
+fn kinetic_energy_of(model: &Model, v: &[f64]) -> f64 {
+    let (unknowns, inertias) = (&model.unknowns, &model.twist_inertias);
+    let of_node =
+        |node: usize| 0.5 * model.masses[node] * unknowns.at_node(v, node).length_squared();
+    let of_edge = |edge: usize| 0.5 * inertias[edge] * v[unknowns.edge_offset[edge]].powi(2);
+    sum_in_chunks(model.masses.len(), of_node) + sum_in_chunks(inertias.len(), of_edge)
 }
 
 fn kinetic_energy(model: &Model, state: &State) -> f64 {
@@ -37,22 +52,38 @@ fn kinetic_energy(model: &Model, state: &State) -> f64 {
 }
 
 /// The energy balance of a step: its equations
-/// M (v − v₀) + hα M v + hC v − h F + h G = ρ + Bᵀ r, multiplied by v. −G is the elastic force of
-/// the integrator.
+/// M (v − v₀) + hα M v + hC v − h F + h ∇E = ρ + Bᵀ r, multiplied by v. Implicit methods take ∇E at
+/// the end of the step, explicit ones at its start.
 ///
-/// The numerical loss is the excess of h G·v and M (v − v₀)·v over the changes of elastic and
-/// kinetic energy, minus the work of ρ on free unknowns.
+/// The numerical loss is computed, not left over: the excess of h ∇E·v and M (v − v₀)·v over the
+/// changes of elastic and kinetic energy. What remains is `unbalanced`, the work of ρ.
 pub(super) struct EnergyBalance<'a> {
     pub(super) input: &'a StepInput<'a>,
     pub(super) outcome: &'a StepOutcome<'a>,
     /// Bᵀ r on all unknowns (N s).
     pub(super) impulses: &'a [f64],
+    /// The terms of the step, with ∇E where the method takes it.
     pub(super) equations: &'a Equations,
 }
 
+/// Contact terms that are not losses.
+#[derive(Default)]
+struct ContactFlows {
+    /// Work of contacts that recover from an overlap, and of cohesion that attracts (J).
+    recovered: f64,
+    /// Sum of the contact forces (N).
+    force: f64,
+}
+
+/// The energies of a step and the part of their growth that has no source (J).
+pub(super) struct EnergyFlows {
+    pub(super) energies: Energies,
+    pub(super) gain: EnergyGain,
+}
+
 impl EnergyBalance<'_> {
-    /// Energies at the end of the step, with work and losses during it (J).
-    pub(super) fn energies(&self) -> Energies {
+    /// Energies at the end of the step, with work and losses during it.
+    pub(super) fn flows(&self) -> EnergyFlows {
         let (model, from, to) = (self.input.model, self.input.from, &self.outcome.to);
         let (h, v) = (self.input.h(), &self.outcome.velocities);
         let equations = self.equations;
@@ -60,25 +91,43 @@ impl EnergyBalance<'_> {
         // Work by changes of the prescribed lengths of ties, at the positions of the start.
         let tie_work =
             equations.tie_energy(&from.positions) - model.tie_energy(from, self.input.span.begin);
-        let drag_work = dot(&self.drag(), v);
         let (wind_work, wind_drag) = self.wind_flows();
-        after.viscous = drag_work - wind_drag + self.medium_loss();
-        let held_work = self.residual_work(true);
+        after.viscous = dot(&self.drag(), v) - wind_drag + self.medium_loss();
+        let held_work = self.held_work();
         after.work = held_work + tie_work + wind_work + h * dot(&self.input.prescribed.loads, v);
-        self.add_contact_flows(&mut after);
-        let elastic_work = self.elastic_work(drag_work);
-        // Work of the residual on free unknowns: by Newton's method before convergence, and by the
-        // gate.
-        let unsolved = if self.outcome.solved == SolvedEquations::None {
-            0.0
-        } else {
-            self.residual_work(false)
+        let contact = self.add_contact_flows(&mut after);
+        let before = Energies {
+            kinetic: kinetic_energy(model, from),
+            elastic: equations.elastic_start - tie_work,
+            gravity: gravity_energy(model, from),
+            ..Energies::default()
         };
-        after.numerical = elastic_work - (after.elastic - equations.elastic_start)
-            + self.momentum_work()
-            - (after.kinetic - kinetic_energy(model, from))
-            - unsolved;
-        after
+        // The elastic energy at the start with the tie lengths of this step.
+        let stored = after.elastic - equations.elastic_start;
+        let elastic_work = self.elastic_work();
+        let momentum_work = self.momentum_work();
+        let (arrival, restored) = self.add_impact_flows(&mut after);
+        after.numerical =
+            elastic_work - stored + momentum_work - (arrival - before.kinetic) + restored;
+        let change = after.total() - before.total();
+        let losses = after.viscous + after.contact + after.numerical;
+        after.unbalanced = change + losses - after.work;
+        let non_convex = (stored - elastic_work).max(0.0);
+        let turnover = before.kinetic
+            + after.kinetic
+            + stored.abs()
+            + (after.gravity - before.gravity).abs()
+            + after.work.abs();
+        EnergyFlows {
+            gain: EnergyGain {
+                gain: change - after.work - contact.recovered - non_convex,
+                non_convex,
+                turnover,
+                stored: after.kinetic + after.elastic,
+                contact_force: contact.force,
+            },
+            energies: after,
+        }
     }
 
     /// Viscous impulse hC v at the velocities where the integrator evaluated it (N s).
@@ -110,11 +159,11 @@ impl EnergyBalance<'_> {
         damped.map(loss).sum()
     }
 
-    /// (ρ − Bᵀ r)·v over the held or the free unknowns (J), where ρ contains Bᵀ r.
-    fn residual_work(&self, of_held: bool) -> f64 {
+    /// (ρ − Bᵀ r)·v over the held unknowns (J), where ρ contains Bᵀ r.
+    fn held_work(&self) -> f64 {
         let (v, is_held) = (&self.outcome.velocities, self.input.is_held());
         sum_in_chunks(v.len(), |dof| {
-            if is_held[dof] == of_held {
+            if is_held[dof] {
                 (self.outcome.residual[dof] - self.impulses[dof]) * v[dof]
             } else {
                 0.0
@@ -124,28 +173,92 @@ impl EnergyBalance<'_> {
 
     /// Subtracts r·(Bv + k) from the contact loss, and the part of prescribed motion, r·k, from the
     /// external work.
-    fn add_contact_flows(&self, after: &mut Energies) {
+    fn add_contact_flows(&self, after: &mut Energies) -> ContactFlows {
+        let mut flows = ContactFlows::default();
         let Some(phase) = &self.outcome.contact else {
-            return;
+            return flows;
         };
-        let unknowns = &self.input.model.unknowns;
-        for (posed, known) in phase.posed.iter().zip(&phase.memory) {
-            let speed = relative_velocity(&posed.stencil, posed.prescribed_velocity, |node| {
-                unknowns.at_node(&self.outcome.velocities, node as usize)
-            });
-            after.contact -= known.reaction.dot(speed);
-            after.work -= known.reaction.dot(posed.prescribed_velocity);
+        let h = self.input.h();
+        for (index, (posed, known)) in phase.posed.iter().zip(&phase.memory).enumerate() {
+            let speed = self.relative_velocity(posed);
+            let reaction = match &self.outcome.impact {
+                Some(impact) => impact.carried[index],
+                None => known.reaction,
+            };
+            after.contact -= self.contact_work(index, reaction, posed, speed);
+            after.work -= reaction.dot(posed.prescribed_velocity);
+            let normal = posed.contact.normal;
+            let overlap = posed.prescribed_velocity - posed.contact.kinematic;
+            let recovery = reaction.dot(normal) * normal.dot(overlap);
+            let attraction = -h * posed.contact.cohesion * normal.dot(speed);
+            flows.recovered += recovery.max(0.0) + attraction.max(0.0);
+            flows.force += reaction.length() / h;
+        }
+        flows
+    }
+
+    /// Work of an impulse in a contact (J). Of contacts that take part in an impact, only the
+    /// friction on the way to it counts.
+    fn contact_work(
+        &self,
+        contact: usize,
+        reaction: DVec3,
+        posed: &PosedContact,
+        speed: DVec3,
+    ) -> f64 {
+        let impact = self.outcome.impact.as_ref();
+        if impact.is_some_and(|impact| impact.takes_part[contact]) {
+            let normal = posed.contact.normal;
+            (reaction - normal * reaction.dot(normal))
+                .dot(speed)
+                .min(0.0)
+        } else {
+            reaction.dot(speed)
         }
     }
 
-    /// h G·v = ρ·v − (M (1 + hα) v + hC v − f)·v (J).
-    fn elastic_work(&self, drag_work: f64) -> f64 {
-        let (v, equations) = (&self.outcome.velocities, self.equations);
-        let left = sum_in_chunks(v.len(), |dof| {
-            (self.outcome.residual[dof] - equations.inertia[dof] * v[dof] + equations.impulse[dof])
-                * v[dof]
-        });
-        left - drag_work
+    /// B v + k of a contact, without the term of the gap (m/s).
+    fn relative_velocity(&self, posed: &PosedContact) -> DVec3 {
+        let unknowns = &self.input.model.unknowns;
+        relative_velocity(&posed.stencil, posed.prescribed_velocity, |node| {
+            unknowns.at_node(&self.outcome.velocities, node as usize)
+        })
+    }
+
+    /// Adds the loss and the work of an impact. Returns the kinetic energy of v, and the numerical
+    /// loss of a step that ends with v⁻ and its impulses instead of v and r.
+    fn add_impact_flows(&self, after: &mut Energies) -> (f64, f64) {
+        let (Some(impact), Some(phase)) = (&self.outcome.impact, &self.outcome.contact) else {
+            return (after.kinetic, 0.0);
+        };
+        let model = self.input.model;
+        let arrival = kinetic_energy_of(model, &self.outcome.velocities);
+        let [before, _] = &impact.velocities;
+        let before = kinetic_energy_of(model, before);
+        let mut restored = arrival - before;
+        let mut prescribed_work = 0.0;
+        for (index, (posed, known)) in phase.posed.iter().zip(&phase.memory).enumerate() {
+            let speed = self.relative_velocity(posed);
+            let (carried, prescribed) = (impact.carried[index], impact.prescribed[index]);
+            restored += self.contact_work(index, carried, posed, speed);
+            restored -= known.reaction.dot(speed);
+            restored -= (carried - known.reaction).dot(prescribed);
+            prescribed_work -= impact.impulses[index].dot(prescribed);
+            after.work -= impact.impulses[index].dot(posed.prescribed_velocity);
+        }
+        after.contact += before - after.kinetic + prescribed_work;
+        (arrival, restored)
+    }
+
+    /// h ∇E·v (J).
+    fn elastic_work(&self) -> f64 {
+        let (h, v, equations) = (self.input.h(), &self.outcome.velocities, self.equations);
+        let ties = if equations.ties.is_empty() {
+            0.0
+        } else {
+            dot(&equations.tie_gradient, v)
+        };
+        h * (dot(&equations.gradient, v) + ties)
     }
 
     /// M (v − v₀)·v (J).

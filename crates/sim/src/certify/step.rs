@@ -16,6 +16,8 @@ pub struct Step {
     pub report: StepReport,
     /// Held nodes with their constraint forces (N).
     pub pin_forces: Vec<(usize, DVec3)>,
+    /// Duration of the step or of its part (s).
+    pub duration: f64,
     /// Contacts of the step; of a halved step, those of its last part.
     pub contacts: Vec<ContactRecord>,
     /// Description of the first violation found by the independent intersection test.
@@ -45,6 +47,7 @@ impl Step {
             iterations: first.iterations + second.iterations,
             halvings: 1 + first.halvings + second.halvings,
             failsafe: first.failsafe || second.failsafe,
+            unconverged: first.unconverged || second.unconverged,
             intersections: first
                 .intersections
                 .zip(second.intersections)
@@ -56,20 +59,34 @@ impl Step {
             contact_error_m: largest(first.contact_error_m, second.contact_error_m),
             momentum_error_m: largest(first.momentum_error_m, second.momentum_error_m),
             nonlinear_error_m: largest(first.nonlinear_error_m, second.nonlinear_error_m),
+            gain_j: if first.gain_j.gain > second.gain_j.gain {
+                first.gain_j
+            } else {
+                second.gain_j
+            },
             max_stretch: first.max_stretch.max(second.max_stretch),
             energy_j: Energies {
                 work: energy.work + flows.work,
                 viscous: energy.viscous + flows.viscous,
                 contact: energy.contact + flows.contact,
                 numerical: energy.numerical + flows.numerical,
+                unbalanced: energy.unbalanced + flows.unbalanced,
                 ..energy
             },
             ..second
         };
-        // Both have the same duration: the mean force has the impulse of both.
-        let forces = self.pin_forces.iter().chain(&after.pin_forces);
-        let mut pin_forces: Vec<(usize, DVec3)> =
-            forces.map(|(node, force)| (*node, 0.5 * *force)).collect();
+        // The mean force has the impulse of both.
+        let duration = self.duration + after.duration;
+        let parts = [
+            (&self.pin_forces, self.duration / duration),
+            (&after.pin_forces, after.duration / duration),
+        ];
+        let forces = parts.into_iter().flat_map(|(forces, weight)| {
+            forces
+                .iter()
+                .map(move |(node, force)| (*node, weight * *force))
+        });
+        let mut pin_forces: Vec<(usize, DVec3)> = forces.collect();
         pin_forces.sort_by_key(|(node, _)| *node);
         pin_forces.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
@@ -82,6 +99,7 @@ impl Step {
             to: after.to,
             report,
             pin_forces,
+            duration,
             contacts: after.contacts,
             violation: self.violation.or(after.violation),
         }

@@ -5,19 +5,19 @@ mod contacts;
 mod problems;
 
 use super::{Finding, Severity, finding};
-use crate::claims::{Claims, EquationsClaim};
+use crate::claims::{Claims, EnergyClaim, EquationsClaim};
 use crate::integrate::{Scratch, claims};
 use crate::io::IoError;
 use crate::io::folder::{Contents, RunFolder};
 use crate::io::frame::{frame_file, topology_file};
 use crate::io::tensors::TensorFile;
 use crate::manifest::facts;
-use crate::model::Model;
+use crate::model::{EnergyRule, Model};
 use crate::report::StepReport;
 use crate::resume::{ProbeLog, StepLog};
 use crate::scene::{Scene, SceneRequest};
 use crate::state::State;
-use crate::step::step;
+use crate::step::{excess_gain, step};
 use contacts::ContactCheck;
 use problems::check_problems;
 
@@ -144,6 +144,7 @@ fn check_frames_and_logs(
     check_claims(claims(model), &steps.reports, findings);
     check_intersections(claims(model), &steps.reports, findings);
     check_balance(model, &steps.reports, findings);
+    check_gains(model, &steps.reports, findings);
     Ok(())
 }
 
@@ -225,13 +226,41 @@ fn check_intersections(claims: Claims, steps: &[StepReport], findings: &mut Vec<
     }
 }
 
+/// Tests that no step gains energy from nothing, if the method of the run claims so.
+fn check_gains(model: &Model, steps: &[StepReport], findings: &mut Vec<Finding>) {
+    if claims(model).energy != EnergyClaim::Dissipative {
+        return;
+    }
+    let h = model.clock.h();
+    let gains = steps.iter().filter_map(|report| {
+        let (gain, energy) = excess_gain(model, h, report)?;
+        Some((gain, energy, report.step))
+    });
+    let gains: Vec<(f64, f64, u64)> = gains.collect();
+    match gains.iter().max_by(|a, b| a.0.total_cmp(&b.0)) {
+        None => {
+            let sentence = format!("no energy from nothing in {} steps", steps.len());
+            findings.push(finding(Severity::Good, sentence));
+        }
+        Some((gain, energy, step)) => {
+            let is_claimed = model.method.energy == EnergyRule::Dissipative;
+            let sentence = format!(
+                "{} steps gain energy from nothing, at most {gain:.1e} J of {energy:.1e} J \
+                 (step {step})",
+                gains.len()
+            );
+            findings.push(finding(severity(is_claimed), sentence));
+        }
+    }
+}
+
 /// Tests that the energy balance of every step closes.
 fn check_balance(model: &Model, steps: &[StepReport], findings: &mut Vec<Finding>) {
     let mut before = crate::certify::energies(model, &model.start).total();
     let (mut worst, mut at, mut scale, mut height) = (0.0, 0, 0.0_f64, 0.0_f64);
     for report in steps {
         let energy = &report.energy_j;
-        let flow = energy.work - energy.viscous - energy.contact - energy.numerical;
+        let flow = energy.flow();
         let error = (energy.total() - before - flow).abs();
         scale = energy
             .kinetic

@@ -7,7 +7,7 @@
 //! that passes through another within a step, and accepts one that misses by an ulp.
 //!
 //! The motion does not show whether surfaces intersect at the start: [`crossings`] tests a single
-//! state. [`certify_shape`] tests a motion against exact shapes.
+//! state, and [`Enclosure`] whether a point is inside a closed surface. [`certify_shape`] tests a motion against exact shapes.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::features::{Features, NONE};
 
 mod distance;
+mod enclosure;
 mod integer;
 mod motion;
 mod polygon;
@@ -24,6 +25,7 @@ mod surfaces;
 mod tests;
 
 pub use distance::distance;
+pub use enclosure::Enclosure;
 pub use motion::{CollisionTime, collision_time};
 pub use shapes::{ShapeReport, ShapeViolation, certify_shape};
 pub use surfaces::{Crossing, crossings};

@@ -34,7 +34,7 @@ pub(crate) fn points_at_start(model: &Model, collision: &CollisionModel) -> Vec<
 }
 
 /// Positions of the points of scripted objects; all other points are at the origin.
-pub(super) fn scripted_points<'a>(
+pub(crate) fn scripted_points<'a>(
     collision: &CollisionModel,
     scripted: impl Iterator<Item = (usize, &'a [DVec3])>,
 ) -> Vec<DVec3> {
@@ -48,7 +48,7 @@ pub(super) fn scripted_points<'a>(
 }
 
 /// Replaces the positions of all points with a stencil by their weighted sums of nodes.
-pub(super) fn interpolate_points(
+pub(crate) fn interpolate_points(
     collision: &CollisionModel,
     nodes: &[DVec3],
     mut points: Vec<DVec3>,

@@ -1,7 +1,7 @@
 //! Exact colliders in a step: contacts at its start, and impacts along a motion that is straight in
 //! the frame of the collider.
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 use rayon::prelude::*;
 
 use super::impacts::{ImpactQuery, kept_distance};
@@ -10,6 +10,7 @@ use crate::collide::collider::{self, ShapeQuery};
 use crate::collide::convex::{closest, first_contact, signed_distance};
 use crate::collide::margins::{PathLengths, SafeLength, is_still_clear, safe_length};
 use crate::collide::pair::{Feature, FeaturePair};
+use crate::generate::shape::Shape;
 use crate::model::collision::ExactCollider;
 use crate::motion::Pose;
 
@@ -37,10 +38,12 @@ struct TestedFeature {
 /// An exact collider with its poses at both ends of a step.
 pub(crate) struct MovingCollider<'a> {
     pub(crate) collider: &'a ExactCollider,
-    /// Poses at the start and at the end.
+    /// Poses of the material at the start and at the end.
+    material: [Pose; 2],
+    /// Poses of the frame of its shape at the start and at the end.
     pub(crate) poses: [Pose; 2],
     /// Positions of the points at the start, in the frame of the collider.
-    start: Vec<DVec3>,
+    pub(crate) start: Vec<DVec3>,
 }
 
 impl<'a> MovingCollider<'a> {
@@ -49,10 +52,13 @@ impl<'a> MovingCollider<'a> {
         poses: [Pose; 2],
         from: &[DVec3],
     ) -> MovingCollider<'a> {
+        let material = poses;
+        let poses = geometric_poses(&collider.shape, material);
         let back = poses[0].inverse();
         let points = from.par_iter().with_min_len(CHUNK_SIZE);
         MovingCollider {
             collider,
+            material,
             poses,
             start: points.map(|point| back.apply(*point)).collect(),
         }
@@ -60,10 +66,11 @@ impl<'a> MovingCollider<'a> {
 
     /// Displacement of the material of the collider at a position in the step (m).
     pub(crate) fn displacement(&self, position: DVec3) -> DVec3 {
-        if self.poses[0] == self.poses[1] {
+        let [start, end] = &self.material;
+        if start == end {
             return DVec3::ZERO;
         }
-        self.poses[1].apply(self.poses[0].inverse().apply(position)) - position
+        end.apply(start.inverse().apply(position)) - position
     }
 
     /// For each part, whether it can come within `factor` times its thickness on the way from the
@@ -191,6 +198,28 @@ impl<'a> MovingCollider<'a> {
         found.extend(segments.filter(|contact_point| !has_hit(&contact_point.points[..2])));
         found
     }
+}
+
+/// Poses of a frame in which a shape is at rest, given those of its material. A shape that its own
+/// rotation does not change has a frame that takes no part in it: points at rest beside a wheel
+/// are at rest in its frame, and not on a chord through the wheel.
+pub(crate) fn geometric_poses(shape: &Shape, [start, end]: [Pose; 2]) -> [Pose; 2] {
+    if !shape.is_round() || start.turn == end.turn {
+        return [start, end];
+    }
+    let turn = if let Shape::Sphere { .. } = shape {
+        start.turn
+    } else {
+        let [from, to] = [start, end].map(|pose| (pose.turn * DVec3::Z).normalize());
+        (DQuat::from_rotation_arc(from, to) * start.turn).normalize()
+    };
+    let mut end = Pose { turn, ..end };
+    if let Shape::Plane { .. } = shape {
+        // Nor does a plane change by motion along itself.
+        let normal = (turn * DVec3::Z).normalize();
+        end.shift = start.shift + normal * normal.dot(end.shift - start.shift);
+    }
+    [start, end]
 }
 
 /// A motion in the frame of a collider.

@@ -5,11 +5,11 @@
 //! colouring, and with the same bits for any number of threads. Buffers and maps are built once per
 //! mesh.
 
-use super::{CHUNK, Energy, at_nodes, sum_in_chunks};
+use super::{CHUNK, Curvature, Energy, at_nodes, sum_in_chunks};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-/// Values, gradients and projected Hessians of all elements of one energy.
+/// Values, gradients and Hessians of all elements of one energy.
 #[derive(Clone, Debug)]
 pub struct ElementBuffer {
     /// Nodes of the elements, concatenated.
@@ -55,7 +55,12 @@ impl ElementBuffer {
     }
 
     /// Evaluates all elements at `positions`. The energy must have the stencils of the buffer.
-    pub fn fill<const K: usize>(&mut self, energy: &impl Energy<K>, positions: &[DVec3]) {
+    pub fn fill<const K: usize>(
+        &mut self,
+        energy: &impl Energy<K>,
+        positions: &[DVec3],
+        curvature: Curvature,
+    ) {
         debug_assert_eq!(K, self.size);
         let stencils = energy.stencils().par_chunks(CHUNK);
         let values = self.values.par_chunks_mut(CHUNK);
@@ -68,7 +73,11 @@ impl ElementBuffer {
             let elements = stencils.iter().zip(values).zip(gradients.zip(blocks));
             for (i, ((stencil, value), (gradients, blocks))) in elements.enumerate() {
                 let x = at_nodes(stencil, positions);
-                let (energy, gradient, hessian) = energy.linearize(chunk * CHUNK + i, &x);
+                let element = chunk * CHUNK + i;
+                let (energy, gradient, hessian) = match curvature {
+                    Curvature::Projected => energy.linearize(element, &x),
+                    Curvature::Exact => energy.expand(element, &x),
+                };
                 *value = energy;
                 gradients.copy_from_slice(&gradient);
                 for (block, (row, column)) in blocks.iter_mut().zip(oriented_pairs(stencil)) {
@@ -288,7 +297,7 @@ mod tests {
         let mut buffer = ElementBuffer::new(energy.stencils());
         let map = GatherMap::new(energy.stencils(), nodes, pairs(nodes), full_slot);
         let (mut values, mut forces) = (vec![DMat3::ZERO; pairs(nodes)], vec![DVec3::ZERO; nodes]);
-        buffer.fill(energy, &sheet.positions);
+        buffer.fill(energy, &sheet.positions, Curvature::Projected);
         map.gather_blocks(&buffer, 0.5, &mut values);
         map.gather_gradients(&buffer, -1.0, &mut forces);
         (values, forces, buffer.quadratic_form(&sheet.velocities))

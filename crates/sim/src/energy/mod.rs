@@ -28,6 +28,17 @@ pub type Blocks<const K: usize> = [[DMat3; K]; K];
 /// Chunk size of parallel work. It is fixed: sums have the same bits for any number of threads.
 pub(crate) const CHUNK: usize = 256;
 
+/// Which second derivative a linearisation uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Curvature {
+    /// The positive semidefinite approximation: A is positive definite anywhere.
+    #[default]
+    Projected,
+    /// The exact second derivative: Newton's method converges quadratically where A is positive
+    /// definite.
+    Exact,
+}
+
 /// A sum over elements, each a function of the positions of `K` nodes.
 pub trait Energy<const K: usize>: Sync {
     /// Nodes of each element, distinct within an element.
@@ -51,6 +62,15 @@ pub trait Energy<const K: usize>: Sync {
             self.value(element, x),
             self.gradient(element, x),
             self.projected_hessian(element, x),
+        )
+    }
+
+    /// Value, gradient and exact Hessian.
+    fn expand(&self, element: usize, x: &[DVec3; K]) -> (f64, [DVec3; K], Blocks<K>) {
+        (
+            self.value(element, x),
+            self.gradient(element, x),
+            self.hessian(element, x),
         )
     }
 }

@@ -10,7 +10,7 @@ use super::membrane::Membrane;
 use super::plate::{Plate, Stars};
 use super::solid::Solid;
 use super::spring::Springs;
-use super::{Energy, total_value};
+use super::{Curvature, Energy, total_value};
 
 /// An elastic energy.
 #[derive(Clone, Debug)]
@@ -138,8 +138,8 @@ impl Term {
     }
 
     /// Evaluates values, gradients and projected Hessians.
-    pub fn fill(&self, buffer: &mut ElementBuffer, positions: &[DVec3]) {
-        with_energy!(&self.elastic, energy => buffer.fill(energy, positions));
+    pub fn fill(&self, buffer: &mut ElementBuffer, positions: &[DVec3], curvature: Curvature) {
+        with_energy!(&self.elastic, energy => buffer.fill(energy, positions, curvature));
     }
 
     /// Evaluates values and gradients.

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use reefknot_contact::parallel::split_by_lengths;
 use reefknot_contact::system::{Coupling, Matrix};
 
+use crate::energy::Curvature;
 use crate::equations::{BodyTerms, Equations, Linearised};
 use crate::model::tie::ActiveTie;
 use crate::model::{BlockElements, Body, Elements, Model, Trial};
@@ -27,6 +28,7 @@ pub(crate) enum LinearisationPoint<'v> {
 
 /// Computes the terms that are constant in a step: M (1 + h α), f, the drag of the wind, and ties.
 pub(crate) fn prepare(input: &StepInput<'_>, equations: &mut Equations) {
+    equations.curvature = Curvature::Projected;
     let (model, from, h) = (input.model, input.from, input.h());
     equations.ties = model.active_ties(from, &input.span);
     let time = input.span.begin;
@@ -193,11 +195,11 @@ fn linearize_bodies(
         .zip(gradients)
         .filter(|(((body, _), _), _)| subset.contains(body))
         .collect();
-    let inertia = &equations.inertia;
+    let (inertia, curvature) = (&equations.inertia, equations.curvature);
     work.into_par_iter()
         .for_each(|(((body, own), (to, viscous)), gradient)| {
             let matrix = &mut to.matrix;
-            evaluate(body, trial, own);
+            evaluate(body, trial, curvature, own);
             let inertia = &inertia[body.dofs.clone()];
             if let (None, Elements::Rods(rods), Matrix::Rods(matrix)) =
                 (&viscous, &body.elements, &mut *matrix)
@@ -223,12 +225,12 @@ fn linearize_bodies(
 
 /// Evaluates values, gradients and Hessians of the elements of a body. Rods evaluate theirs during
 /// assembly.
-fn evaluate(body: &Body, trial: &Trial<'_>, own: &mut BodyTerms) {
+fn evaluate(body: &Body, trial: &Trial<'_>, curvature: Curvature, own: &mut BodyTerms) {
     if let Elements::Blocks(blocks) = &body.elements {
         let positions = &trial.positions[body.nodes.clone()];
         own.elastic = 0.0;
         for (term, buffer) in blocks.terms.iter().zip(&mut own.buffers) {
-            term.fill(buffer, positions);
+            term.fill(buffer, positions, curvature);
             own.elastic += buffer.energy();
         }
     }

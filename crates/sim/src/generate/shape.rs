@@ -286,6 +286,24 @@ impl Shape {
         )
     }
 
+    /// Whether it is a surface of revolution about the z axis; a plane counts as one.
+    pub(crate) fn is_round(&self) -> bool {
+        !matches!(self, Shape::Box { .. } | Shape::Stairs { .. })
+    }
+
+    /// Largest distance of its surface from the origin (m); infinite for planes, and for shapes
+    /// without a formula.
+    pub(crate) fn outer_radius(&self) -> f64 {
+        match *self {
+            Shape::Box { size } => 0.5 * DVec3::from(size).length(),
+            Shape::Sphere { radius } => radius,
+            Shape::Cylinder { radius, length } => radius.hypot(0.5 * length),
+            Shape::Capsule { radius, length } => radius + 0.5 * length,
+            Shape::Cone { radius, height } => radius.max(height),
+            _ => f64::INFINITY,
+        }
+    }
+
     /// Volume, centre and inertia, for shapes with a formula.
     #[must_use]
     pub fn mass_properties(&self) -> Option<MassProperties> {

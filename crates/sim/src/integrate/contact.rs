@@ -95,6 +95,11 @@ impl<'a> ContactPhase<'a> {
         self.posed = all;
     }
 
+    /// Whether the step has no contacts so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.posed.is_empty() && self.pending.is_empty()
+    }
+
     /// Warm start from the step before.
     pub(super) fn warm_start(input: &StepInput<'_>) -> WarmStart {
         let known = input.from.contacts.iter();
@@ -112,14 +117,20 @@ impl<'a> ContactPhase<'a> {
         }
     }
 
-    /// Bᵀ r on free and held nodes (N s).
+    /// Bᵀ r on free and held nodes (N s), of the last solve.
     pub(crate) fn impulses_on_nodes(&self, input: &StepInput<'_>) -> Vec<f64> {
+        let impulses: Vec<DVec3> = self.memory.iter().map(|known| known.reaction).collect();
+        self.on_nodes(input, &impulses)
+    }
+
+    /// Bᵀ r on free and held nodes (N s).
+    pub(crate) fn on_nodes(&self, input: &StepInput<'_>, impulses: &[DVec3]) -> Vec<f64> {
         let unknowns = &input.model.unknowns;
         let mut sum = vec![0.0; unknowns.count];
-        for (posed, known) in self.posed.iter().zip(&self.memory) {
+        for (posed, impulse) in self.posed.iter().zip(impulses) {
             for (node, weight) in &posed.stencil {
                 let flat = &mut sum[unknowns.node_offset[*node as usize]..];
-                (DVec3::from_slice(flat) + known.reaction * *weight).write_to_slice(flat);
+                (DVec3::from_slice(flat) + *impulse * *weight).write_to_slice(flat);
             }
         }
         sum
@@ -166,7 +177,7 @@ impl<'a> ContactPhase<'a> {
 }
 
 /// Positions at the end of the step if gravity is the only force (m).
-fn expected_ends(input: &StepInput<'_>) -> Vec<DVec3> {
+pub(crate) fn expected_ends(input: &StepInput<'_>) -> Vec<DVec3> {
     let (model, from, h) = (input.model, input.from, input.h());
     let moves = if input.is_static { 0.0 } else { 1.0 };
     let fall = model.gravity * (h * h);

@@ -2,14 +2,17 @@
 //! on the way (Daviet 2020, Alg. 2).
 
 use reefknot_contact::file::problem::CapturedProblem;
-use reefknot_contact::problem::{WarmStart, stopping_tolerance};
+use reefknot_contact::problem::{NodalProblem, Solution, WarmStart, stopping_tolerance};
+use reefknot_contact::system::FactorCache;
 
 use super::contact::{ContactPhase, ContactRequest};
 use super::context::{Context, Phase};
 use super::refine::MotionRefinement;
 use super::scratch::StepSolver;
 use super::{Scratch, StepError, admm};
+use crate::energy::Curvature;
 use crate::equations::linearize::right_hand_side;
+use crate::model::Model;
 use crate::pose::assemble_contacts;
 use crate::step_input::StepInput;
 
@@ -42,15 +45,18 @@ pub(super) fn solve_contacts(
     problem.contacts = assemble_contacts(input, &phase.posed);
     factors.invalidate();
     problem.mobilities.clear();
-    if solver.uses_mobilities() {
+    // The exact curvature must be positive definite.
+    if solver.uses_mobilities() || equations.curvature == Curvature::Exact {
         let factor = factors.get(&problem.system);
         let factor = factor.map_err(|error| StepError::factor(input.model, error))?;
-        problem.mobilities = admm::mobilities(input, factor);
+        if solver.uses_mobilities() {
+            problem.mobilities = admm::mobilities(input, factor);
+        }
     }
     let limits = context.budget.limits(request.tolerance);
     let mut refinement = MotionRefinement::new(input, phase, request, equations, linearised);
     let solved = solver.solve(problem, factors, warm, limits, &mut refinement);
-    let (solution, outcome) = solved.map_err(|error| StepError::solve(input.model, error))?;
+    let (mut solution, outcome) = solved.map_err(|error| StepError::solve(input.model, error))?;
     if context.options.capture {
         context.captured = Some(CapturedProblem {
             problem: problem.clone(),
@@ -61,6 +67,9 @@ pub(super) fn solve_contacts(
     phase.iterations += outcome.iterations as u64;
     phase.is_converged = outcome.is_converged;
     context.budget.charge(&outcome);
+    if outcome.is_converged && !request.is_followed {
+        balance(problem, factors, &mut solution);
+    }
     let answer = WarmStart::from_solution(problem, solution);
     phase.memory = answer.contacts;
     context.timer.lap(if phase.posed.is_empty() {
@@ -71,8 +80,20 @@ pub(super) fn solve_contacts(
     Ok(answer.velocities)
 }
 
+/// Replaces the velocities by those of the impulses, A v = f + Bᵀr. What a solver leaves of these
+/// equations is a small motion but, in stiff bodies, a large force that does work. Without factors
+/// the velocities remain.
+fn balance(problem: &NodalProblem, factors: &FactorCache, solution: &mut Solution) {
+    if let Some(factor) = factors.fresh() {
+        let mut change = problem.residual(&solution.velocities, &solution.impulses);
+        factor.solve_in_place(&problem.system, &mut change);
+        for (v, change) in solution.velocities.iter_mut().zip(&change) {
+            *v -= change;
+        }
+    }
+}
+
 /// Contact tolerance at which objects at rest do not creep (m).
-pub(super) fn strictest_tolerance(input: &StepInput<'_>) -> f64 {
-    let gravity = input.model.gravity.length();
-    stopping_tolerance(input.model.method.tolerance, gravity, input.h())
+pub(crate) fn strictest_tolerance(model: &Model, h: f64) -> f64 {
+    stopping_tolerance(model.method.tolerance, model.gravity.length(), h)
 }

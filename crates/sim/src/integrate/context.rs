@@ -26,9 +26,21 @@ impl StepOptions {
     };
 }
 
+/// How far an integrator solves the nonlinear equations of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// As the scene says.
+    #[default]
+    Usual,
+    /// Newton's method until convergence, with at least its default number of iterations: for a
+    /// step that was refused.
+    Converged,
+}
+
 /// Options, budget and timer of all attempts at a step.
 pub(crate) struct Context {
     pub(crate) options: StepOptions,
+    pub(crate) effort: Effort,
     pub(crate) budget: Budget,
     pub(crate) timer: Timer,
     /// The contact problem of the last solve, if `options.capture` is set.
@@ -39,6 +51,7 @@ impl Context {
     pub(crate) fn new(options: StepOptions, solver: Option<&SolverEntry>) -> Context {
         Context {
             options,
+            effort: Effort::Usual,
             budget: Budget::new(solver),
             timer: Timer::start(),
             captured: None,
@@ -46,34 +59,47 @@ impl Context {
     }
 }
 
-/// Iteration budget of the contact solver in a step. Solves without convergence and attempts are
-/// charged to it.
+/// Limits of the work on a step: attempts at it and its parts, and iterations of the contact solver
+/// in an attempt. Solves without convergence are charged to the iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     /// Maximum number of iterations in a solve.
     max_per_solve: usize,
-    /// Iterations left in the step.
+    /// Iterations left in the attempt.
     remaining: usize,
+    /// Attempts so far.
+    attempts: usize,
 }
 
 impl Budget {
     fn new(solver: Option<&SolverEntry>) -> Budget {
-        let max_per_solve = solver.map_or(TUNING.max_attempts, |entry| entry.iterations.in_step);
+        let max_per_solve = solver.map_or(0, |entry| entry.iterations.in_step);
         Budget {
             max_per_solve,
             remaining: TUNING.max_unconverged_solves * max_per_solve,
+            attempts: 0,
         }
     }
 
-    /// Charges an attempt at a step or at a part of it.
+    /// Begins a part of a step that is a step of its own: it has all attempts.
+    pub(crate) fn begin_part(&mut self) {
+        self.attempts = 0;
+    }
+
+    /// Begins an attempt at a step or at a part of it.
     pub(crate) fn begin_attempt(&mut self) {
-        let attempt = TUNING.max_unconverged_solves * self.max_per_solve / TUNING.max_attempts;
-        self.remaining = self.remaining.saturating_sub(attempt);
+        self.remaining = TUNING.max_unconverged_solves * self.max_per_solve;
+        self.attempts += 1;
     }
 
     /// Whether no further attempt is allowed.
     pub(crate) fn is_spent(&self) -> bool {
-        self.remaining == 0
+        self.attempts >= TUNING.max_attempts
+    }
+
+    /// Whether the solves of the attempt have used all their iterations without convergence.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.max_per_solve > 0 && self.remaining == 0
     }
 
     /// Limits of the next solve.
@@ -147,7 +173,7 @@ mod tests {
     use reefknot_contact::solve::admm;
 
     #[test]
-    fn only_unconverged_solves_and_attempts_are_charged_to_the_budget() {
+    fn only_unconverged_solves_are_charged_to_the_iterations_of_an_attempt() {
         let mut budget = Budget::new(Some(&admm::ENTRY));
         let outcome = |is_converged: bool| SolveOutcome {
             iterations: 400,
@@ -155,17 +181,16 @@ mod tests {
             ..SolveOutcome::default()
         };
         budget.begin_attempt();
-        // An attempt is charged 15 of 1200 iterations.
-        assert_eq!(budget.remaining, 1185);
+        assert_eq!(budget.remaining, 1200);
         budget.charge(&outcome(true));
         assert_eq!(budget.limits(1e-6).iterations, 400);
-        for _ in 0..2 {
+        for _ in 0..3 {
             budget.charge(&outcome(false));
         }
-        assert_eq!(budget.limits(1e-6).iterations, 385);
-        budget.charge(&outcome(false));
-        assert!(budget.is_spent());
+        // 3/40 of 400 iterations remain for later solves of the attempt.
         assert_eq!(budget.limits(1e-6).iterations, 30);
+        budget.begin_attempt();
+        assert_eq!(budget.limits(1e-6).iterations, 400);
     }
 
     #[test]

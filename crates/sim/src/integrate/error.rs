@@ -61,6 +61,52 @@ pub enum StepError {
         /// Largest displacement by the last iteration (m).
         error: f64,
     },
+    /// The step gains energy beyond the work done on the scene.
+    #[error(
+        "the step gains {gain:.1e} J from nothing, beside {energy:.1e} J of energy; set a shorter \
+         `h`, more `halvings`, or `energy = \"report\"` to accept and record such steps"
+    )]
+    EnergyGain {
+        /// The gain (J).
+        gain: f64,
+        /// Kinetic and elastic energy, or the energy that changed its form (J).
+        energy: f64,
+    },
+    /// An error of the step is too large beside the scene.
+    #[error(
+        "the step has an error of {error:.1e} m, above the limit of {limit:.1e} m that follows from \
+         the size of the scene; set a shorter `h` or more `halvings`"
+    )]
+    Inaccurate {
+        /// The largest error (m).
+        error: f64,
+        /// 1/1000 of the diagonal of the scene for an error that the method claims to be small, the
+        /// diagonal for others (m).
+        limit: f64,
+    },
+    /// The contacts contradict each other.
+    #[error(
+        "contacts of `{object}` with `{other}` leave an error of {error:.1e} m, above the limit of \
+         {limit:.1e} m that follows from the size of the scene: there may be no room between what \
+         presses on them; slow the motion down, set a smaller `thickness` for the pair, a \
+         `compliance` for its contacts, or a shorter `h`"
+    )]
+    Contradiction {
+        /// The first object of the deepest contact.
+        object: String,
+        /// Its other object.
+        other: String,
+        /// The largest error (m).
+        error: f64,
+        /// The limit (m).
+        limit: f64,
+    },
+    /// The gate acts although Newton's method has not converged.
+    #[error(
+        "Newton's method has not converged, and its motion collides; set more `iterations` or a \
+         shorter `h`"
+    )]
+    GuardedEarly,
     /// The contact solver did not converge.
     #[error(
         "the contact solver has not converged after {iterations} iterations; set another `solver`, \
@@ -89,11 +135,25 @@ pub enum StepError {
         /// Its displacement (m).
         way: f64,
     },
+    /// Prescribed motion bends too much to be followed by chords.
+    #[error(
+        "the prescribed motion of `{object}` turns too fast at {time:.6} s: chords of {h:.1e} s do \
+         not follow it; slow it down, set a shorter `h`, or a larger `thickness` for what it touches"
+    )]
+    PathTooCurved {
+        /// The object.
+        object: String,
+        /// The time (s).
+        time: f64,
+        /// The duration of a chord (s).
+        h: f64,
+    },
     /// A vertex is squeezed between prescribed motions.
     #[error(
         "`{object}` (vertex {vertex}) has no room beside `{other}` near \
-         ({:.4}, {:.4}, {:.4}) m at {time:.6} s: prescribed motion leaves none; slow the motion \
-         down, set a smaller `thickness` for the pair, or a `compliance` for its contacts",
+         ({:.4}, {:.4}, {:.4}) m at {time:.6} s: held vertices, prescribed motion or other \
+         contacts press one against the other; slow the motion down, set a smaller `thickness` for \
+         the pair, or a `compliance` for its contacts",
         place[0], place[1], place[2]
     )]
     NoRoom {
@@ -119,6 +179,20 @@ pub enum StepError {
 }
 
 impl StepError {
+    /// Whether a step that fails with this error may pass with more Newton iterations.
+    pub(crate) fn is_mended_by_convergence(&self) -> bool {
+        matches!(
+            self,
+            StepError::EnergyGain { .. }
+                | StepError::Inaccurate { .. }
+                | StepError::Contradiction { .. }
+                | StepError::GuardedEarly
+                | StepError::NotFinite { .. }
+                | StepError::TooFast { .. }
+                | StepError::Collapsed { .. }
+        )
+    }
+
     /// The error of a failed factorization of the system.
     pub(crate) fn factor(model: &Model, error: SystemFactorError) -> StepError {
         StepError::linear(model, &model.bodies[error.body], error.source)

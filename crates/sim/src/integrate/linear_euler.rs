@@ -9,11 +9,12 @@ use super::contact_solve::{solve_contacts, strictest_tolerance};
 use super::implicit::{advance_through_gate, solve, solve_affine};
 use super::tuning::TUNING;
 use super::{
-    ContactPhase, Context, IntegratorMethod, Phase, Scratch, SolvedEquations, StepError,
+    ContactPhase, Context, Effort, IntegratorMethod, Phase, Scratch, SolvedEquations, StepError,
     StepOutcome,
 };
 use crate::claims::{Claims, EquationsClaim};
 use crate::equations::linearize::{BodySubset, LinearisationPoint, linearize, prepare};
+use crate::model::NewtonOptions;
 use crate::step_input::StepInput;
 
 /// Linearised implicit Euler, without options.
@@ -29,12 +30,19 @@ impl IntegratorMethod for LinearEuler {
         imaginary / h
     }
 
+    fn can_converge(&self) -> bool {
+        true
+    }
+
     fn step<'a>(
         &self,
         input: &StepInput<'a>,
         scratch: &mut Scratch,
         context: &mut Context,
     ) -> Result<StepOutcome<'a>, StepError> {
+        if context.effort == Effort::Converged {
+            return NewtonOptions::default().step(input, scratch, context);
+        }
         // 1. Detection of contacts.
         let mut contact = ContactPhase::begin(input, scratch, context);
         // 2. A v = f, linearised at the start.
@@ -43,7 +51,7 @@ impl IntegratorMethod for LinearEuler {
         let mut velocities = match &mut contact {
             Some(phase) => {
                 let request = ContactRequest {
-                    tolerance: strictest_tolerance(input),
+                    tolerance: strictest_tolerance(input.model, input.h()),
                     is_followed: false,
                     relinearises: true,
                 };
@@ -61,7 +69,9 @@ impl IntegratorMethod for LinearEuler {
             solved: SolvedEquations::Linear,
             drag: None,
             contact,
+            impact: None,
             iterations: 0,
+            is_converged: true,
         })
     }
 }

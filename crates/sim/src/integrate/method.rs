@@ -37,6 +37,11 @@ pub(crate) trait IntegratorMethod {
     /// latter positive. This inverts the discretisation error: the result does not depend on `h`.
     fn angular_frequency(&self, inverse: [f64; 2], h: f64) -> f64;
 
+    /// Whether [`Effort::Converged`] solves the equations further than [`Effort::Usual`].
+    fn can_converge(&self) -> bool {
+        false
+    }
+
     /// Refuses a model whose first step is unstable.
     fn refuse(&self, _first: &StepInput<'_>) -> Result<(), StepError> {
         Ok(())

@@ -1,6 +1,7 @@
 //! Work memory of steps. No value in it is read by a later step: a step with new memory has the
 //! same bits.
 
+use glam::DVec3;
 use reefknot_contact::problem::NodalProblem;
 use reefknot_contact::solve::Solver;
 use reefknot_contact::solve::table::SolverEntry;
@@ -24,6 +25,8 @@ pub struct Scratch {
     pub(crate) detector: Detector,
     /// Flat vectors for reuse.
     pub(crate) pool: VectorPool,
+    /// Diagonal of the bounding box of all simulated objects at the start of the run (m).
+    pub(crate) diagonal: f64,
 }
 
 /// A contact problem with held unknowns eliminated, and its factors. Without contacts: A v = f.
@@ -62,6 +65,7 @@ impl Scratch {
             solver,
             detector: Detector::default(),
             pool: VectorPool::default(),
+            diagonal: diagonal(model),
         }
     }
 
@@ -77,6 +81,20 @@ impl Scratch {
     pub fn factorizations(&self) -> usize {
         self.posed.factors.factorizations()
     }
+}
+
+/// Diagonal of the bounding box of all simulated objects at the start of the run (m).
+fn diagonal(model: &Model) -> f64 {
+    let simulated = model
+        .objects
+        .iter()
+        .filter(|object| !object.nodes().is_empty());
+    let points = simulated.flat_map(|object| &object.mesh.points);
+    let boxed = points.fold(
+        [DVec3::INFINITY, DVec3::NEG_INFINITY],
+        |[low, high], point| [low.min(*point), high.max(*point)],
+    );
+    (boxed[1] - boxed[0]).length()
 }
 
 /// Rod radius at each twist unknown: the lever arm that converts angles to lengths.

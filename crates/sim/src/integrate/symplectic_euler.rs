@@ -89,7 +89,9 @@ impl IntegratorMethod for SymplecticEuler {
             },
             drag: Some(drag),
             contact,
+            impact: None,
             iterations: 0,
+            is_converged: true,
         })
     }
 }
@@ -147,7 +149,7 @@ fn contact_velocities(
     let inertia = &scratch.equations.inertia;
     (scratch.linearised).set_explicit(input.model, inertia, residual);
     let request = ContactRequest {
-        tolerance: strictest_tolerance(input),
+        tolerance: strictest_tolerance(input.model, input.h()),
         is_followed: false,
         relinearises: false,
     };

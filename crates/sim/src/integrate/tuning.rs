@@ -11,6 +11,11 @@ pub(super) struct StepTuning {
 
     /// Sufficient decrease of the line search, as a fraction of the slope (Armijo).
     pub(super) sufficient_decrease: f64,
+    /// A line search goes on beyond its target while the action decreases by more than this
+    /// fraction of the slope. Along a parabola with its minimum at the target it is one half.
+    pub(super) linear_decrease: f64,
+    /// Maximum length of a line search, as a multiple of the distance to the target.
+    pub(super) max_extension: f64,
     /// Maximum number of halvings in a line search.
     pub(super) max_halvings: usize,
     /// Changes of the action below this fraction of its terms are rounding errors. The line search
@@ -25,6 +30,9 @@ pub(super) struct StepTuning {
     /// the iteration before (the forcing term of inexact Newton methods). With 1e-3, the shaken
     /// curls take 166 instead of 136 iterations per step, at the same nonlinear error.
     pub(super) forcing_term: f64,
+
+    /// Newton iterations with the projected curvature before the exact one is tried.
+    pub(super) projected_iterations: u64,
 
     /// A contact is posed if a free node has at least this weight in it. Below, the node would have
     /// to move 1/weight times as far as the contact point; such contacts are left to the gate.
@@ -44,8 +52,8 @@ pub(super) struct StepTuning {
     /// contacts that stop them must be found.
     pub(super) max_postponements: usize,
 
-    /// Solves without convergence in a step, halves included. Later solves have few iterations, the
-    /// gate treats the rest, and no step is halved any more.
+    /// Solves without convergence in an attempt at a step. Later solves have few iterations, and the
+    /// gate treats the rest.
     pub(super) max_unconverged_solves: usize,
     /// Maximum number of attempts at a step, halves included.
     pub(super) max_attempts: usize,
@@ -63,10 +71,14 @@ pub(super) const TUNING: StepTuning = StepTuning {
     affine_relinearisations: 2,
 
     sufficient_decrease: 1e-4,
+    linear_decrease: 0.75,
+    max_extension: 16.0,
     max_halvings: 30,
     action_rounding: 1e-13,
     first_tolerance_factor: 300.0,
     forcing_term: 1e-2,
+
+    projected_iterations: 2,
 
     min_contact_weight: 0.01,
 
@@ -77,7 +89,7 @@ pub(super) const TUNING: StepTuning = StepTuning {
     max_postponements: 4,
 
     max_unconverged_solves: 3,
-    max_attempts: 80,
+    max_attempts: 32,
     spent_budget_fraction: (3, 40),
 
     rod_mobility: 1.0 / 3.0,

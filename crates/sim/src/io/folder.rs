@@ -23,8 +23,8 @@ use crate::certify::Step;
 use crate::model::Model;
 use crate::state::{Array, FIELDS, Length, State, flat};
 
-/// Version of the folder's layout. 2: checkpoints with the memory of solvers and integrators.
-pub const FORMAT_VERSION: u64 = 2;
+/// Version of the folder's layout. 3: checkpoints without approach speeds.
+pub const FORMAT_VERSION: u64 = 3;
 
 /// Number of checkpoints that are kept.
 const MAX_CHECKPOINTS: usize = 3;

@@ -287,12 +287,12 @@ impl Model {
     }
 
     /// Whether a pin holds during a step.
-    pub(super) fn is_pinned(&self, pin: &Pin, span: &Span) -> bool {
+    pub(crate) fn is_pinned(&self, pin: &Pin, span: &Span) -> bool {
         self.has_begun(pin.start, span.begin) && !self.has_begun(pin.release, span.begin)
     }
 
     /// Nodes held by pins, with their positions at the end of the step (m) and held axes.
-    fn pinned(&self, from: &State, span: &Span) -> Vec<(usize, (DVec3, [bool; 3]))> {
+    pub(crate) fn pinned(&self, from: &State, span: &Span) -> Vec<(usize, (DVec3, [bool; 3]))> {
         let mut targets = Vec::new();
         for pin in self.pins.iter().filter(|pin| self.is_pinned(pin, span)) {
             for (index, &node) in pin.nodes.iter().enumerate() {

@@ -14,6 +14,8 @@ pub struct Method {
     pub tolerance: f64,
     /// Whether a step without convergence fails, and is halved.
     pub converge: bool,
+    /// What happens to a step that gains energy from nothing.
+    pub energy: EnergyRule,
     /// Whether every step starts at rest.
     pub quasi_static: bool,
     /// Maximum number of successive halvings of a failed step.
@@ -36,6 +38,22 @@ pub enum Integrator {
 pub struct NewtonOptions {
     /// Maximum number of iterations in a step.
     pub iterations: u64,
+}
+
+impl Default for NewtonOptions {
+    fn default() -> NewtonOptions {
+        NewtonOptions { iterations: 20 }
+    }
+}
+
+/// What happens to a step that gains energy from nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EnergyRule {
+    /// It is solved further, halved, or refused.
+    #[default]
+    Dissipative,
+    /// It is recorded.
+    Report,
 }
 
 /// A contact solver with its options.

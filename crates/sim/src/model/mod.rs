@@ -35,7 +35,7 @@ use input::InputFile;
 use probe::{Conclusion, Probe};
 
 pub use body::{BlockElements, Body, Elements, RodElements, Trial};
-pub use method::{ContactSolver, Integrator, Method, NewtonOptions};
+pub use method::{ContactSolver, EnergyRule, Integrator, Method, NewtonOptions};
 pub use unknowns::Unknowns;
 
 /// A model of a scene.
@@ -394,6 +394,14 @@ impl Object {
             Movement::Simulated(nodes) => nodes.clone(),
             Movement::Carried(carried) => carried.nodes.clone(),
             Movement::Scripted(_) => 0..0,
+        }
+    }
+
+    /// Its prescribed motion, if all its points are a function of time.
+    pub(crate) fn script(&self) -> Option<&Script> {
+        match &self.movement {
+            Movement::Scripted(script) => Some(script),
+            Movement::Simulated(_) | Movement::Carried(_) => None,
         }
     }
 

@@ -96,6 +96,7 @@ pub(crate) enum MeasuredQuantity {
     MapError(usize, DMat3),
     PinForce(usize),
     ContactForce(ContactFilter),
+    ContactTorque(ContactFilter),
     Contacts(ContactFilter),
     Gap(ContactFilter),
     Energy(MeasuredEnergy),

@@ -2,6 +2,8 @@
 
 use glam::{DQuat, DVec3};
 
+use super::bend::Rates;
+
 /// Interpolation between keyframes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrackInterpolation {
@@ -70,6 +72,72 @@ impl<const N: usize> Track<N> {
                 hermite([from[i], to[i]], [start, end], fraction)
             }
         })
+    }
+}
+
+impl<const N: usize> Track<N> {
+    /// Bounds for the rates in an interval, with a norm of the numbers.
+    fn rates(&self, [from, to]: [f64; 2], norm: impl Fn([f64; N]) -> f64) -> Rates {
+        let mut rates = Rates::default();
+        for segment in 0..self.times.len() - 1 {
+            let (start, end) = (self.times[segment], self.times[segment + 1]);
+            if start >= to || end <= from {
+                continue;
+            }
+            let part = [from.max(start), to.min(end)].map(|time| (time - start) / (end - start));
+            let [rate, acceleration] = self.segment_rates(segment, part, &norm);
+            rates.rate = rates.rate.max(rate);
+            rates.acceleration = rates.acceleration.max(acceleration);
+        }
+        // Smooth tracks have continuous slopes, and none at their ends.
+        if self.slopes.is_none() {
+            for (key, time) in self.times.iter().enumerate() {
+                if *time > from && *time < to {
+                    let [before, after] = [self.slope_before(key), self.slope_before(key + 1)];
+                    let jump = norm(std::array::from_fn(|i| after[i] - before[i]));
+                    rates.jumps.push((*time, jump));
+                }
+            }
+        }
+        rates
+    }
+
+    /// Slope of the segment that ends at a key; zero before the first and after the last key.
+    fn slope_before(&self, key: usize) -> [f64; N] {
+        if key == 0 || key >= self.times.len() {
+            return [0.0; N];
+        }
+        let length = self.times[key] - self.times[key - 1];
+        std::array::from_fn(|i| (self.values[key][i] - self.values[key - 1][i]) / length)
+    }
+
+    /// Bounds for rate and acceleration in a part of a segment, from 0 to 1.
+    fn segment_rates(
+        &self,
+        segment: usize,
+        part: [f64; 2],
+        norm: impl Fn([f64; N]) -> f64,
+    ) -> [f64; 2] {
+        let Some(slopes) = &self.slopes else {
+            return [norm(self.slope_before(segment + 1)), 0.0];
+        };
+        let length = self.times[segment + 1] - self.times[segment];
+        let rise = self.slope_before(segment + 1);
+        let [start, end] = [slopes[segment], slopes[segment + 1]];
+        // The cubic of `hermite`, differentiated, in slopes.
+        let bend = |i: usize| 3.0 * rise[i] - 2.0 * start[i] - end[i];
+        let snap = |i: usize| start[i] + end[i] - 2.0 * rise[i];
+        let rate = |s: f64| {
+            let rate = |i| start[i] + s * (2.0 * bend(i) + s * 3.0 * snap(i));
+            norm(std::array::from_fn(rate))
+        };
+        let acceleration =
+            |s: f64| norm(std::array::from_fn(|i| 2.0 * bend(i) + 6.0 * s * snap(i))) / length;
+        // The rate is a parabola: it leaves its chord by an eighth of its second derivative.
+        let width = part[1] - part[0];
+        let bulge = norm(std::array::from_fn(|i| 6.0 * snap(i))) * width * width / 8.0;
+        let largest = |value: &dyn Fn(f64) -> f64| value(part[0]).max(value(part[1]));
+        [largest(&rate) + bulge, largest(&acceleration)]
     }
 }
 
@@ -190,6 +258,81 @@ impl Keyframes {
     #[must_use]
     pub fn shift(&self, time: f64) -> DVec3 {
         DVec3::from_array(self.shifts.at(time))
+    }
+
+    /// Bounds for the velocity of the translation in an interval, with a norm.
+    pub(super) fn shift_rates(&self, interval: [f64; 2], norm: impl Fn(DVec3) -> f64) -> Rates {
+        let norm = |numbers: [f64; 3]| norm(DVec3::from_array(numbers));
+        self.shifts.rates(interval, norm)
+    }
+
+    /// Slopes of the translation at both ends of the segment that contains an interval, and between
+    /// them; `None` with rotations or keys inside. All slopes of the segment are positive sums of
+    /// these along each axis, or have their sign.
+    pub(super) fn slopes_of_segment(&self, [from, to]: [f64; 2]) -> Option<[DVec3; 3]> {
+        let turns = self.turn_rates([from, to]).0;
+        let times = &self.shifts.times;
+        let is_cut = times.iter().any(|time| *time > from && *time < to);
+        if turns.rate != 0.0 || is_cut {
+            return None;
+        }
+        let key = times.partition_point(|time| *time <= from);
+        let mean = DVec3::from_array(self.shifts.slope_before(key));
+        let slopes = self.shifts.slopes.as_ref();
+        let slope = |key: usize| {
+            let slope = slopes.and_then(|slopes| slopes.get(key));
+            slope.map_or(mean, |slope| DVec3::from_array(*slope))
+        };
+        if key == 0 || key == times.len() {
+            return Some([DVec3::ZERO; 3]);
+        }
+        Some([slope(key - 1), mean, slope(key)])
+    }
+
+    /// Bounds for the angular velocity in an interval, and the axis if it is constant.
+    pub(super) fn turn_rates(&self, [from, to]: [f64; 2]) -> (Rates, Option<DVec3>) {
+        let (times, turns, interpolation) = match &self.turns {
+            Turns::OneAxis(axis, angles) => {
+                let rates = angles.rates([from, to], |[angle]| angle.abs());
+                return (rates, Some(*axis));
+            }
+            Turns::Shortest(times, turns, interpolation) => (times, turns, *interpolation),
+        };
+        // Each segment turns about its own axis with a velocity of constant direction.
+        let velocity = |segment: usize| -> DVec3 {
+            let ends = turns.get(segment).zip(turns.get(segment + 1));
+            let length = times[(segment + 1).min(times.len() - 1)] - times[segment];
+            ends.map_or(DVec3::ZERO, |(start, end)| {
+                let shorter = if start.dot(*end) < 0.0 { -*end } else { *end };
+                (shorter * start.conjugate()).to_scaled_axis() / length
+            })
+        };
+        // Largest slope and second derivative of the smooth fraction 3s² − 2s³.
+        let [steepness, curvature] = match interpolation {
+            TrackInterpolation::Linear => [1.0, 0.0],
+            TrackInterpolation::Smooth => [1.5, 6.0],
+        };
+        let mut rates = Rates::default();
+        let mut axes = Vec::new();
+        for segment in 0..times.len() - 1 {
+            let (start, end) = (times[segment], times[segment + 1]);
+            if start < to && end > from {
+                let rate = velocity(segment).length();
+                rates.rate = rates.rate.max(steepness * rate);
+                rates.acceleration = (rates.acceleration).max(curvature * rate / (end - start));
+                axes.push(velocity(segment).try_normalize());
+            }
+        }
+        if interpolation == TrackInterpolation::Linear {
+            for (key, time) in times.iter().enumerate() {
+                if *time > from && *time < to {
+                    let before = key.checked_sub(1).map_or(DVec3::ZERO, velocity);
+                    rates.jumps.push((*time, (velocity(key) - before).length()));
+                }
+            }
+        }
+        let axis = axes.first().copied().flatten();
+        (rates, axis.filter(|_| axes.len() == 1))
     }
 
     /// Rotation at a time.

@@ -4,6 +4,7 @@
 //! to the points of an object, or to the points of a sequence of mesh files. The functions depend
 //! on time only: there is no drift, and a resumed run has the same bits.
 
+pub(crate) mod bend;
 pub mod keyframes;
 pub mod sequence;
 
@@ -166,6 +167,19 @@ impl Motion {
         steady.max(swinging).max(keyed).max(stretch).max(center)
     }
 
+    /// Translation at a time (m).
+    fn shift(&self, time: f64) -> DVec3 {
+        let elapsed = elapsed(time, self.start, self.stop);
+        let mut shift = self.velocity * elapsed;
+        if let Some(oscillation) = &self.oscillation {
+            shift += oscillation.amplitude * oscillation.swing(elapsed);
+        }
+        if let Some(keyframes) = &self.keyframes {
+            shift += keyframes.shift(elapsed);
+        }
+        shift
+    }
+
     /// Pose at a time, without the deformation.
     #[must_use]
     pub fn pose(&self, time: f64) -> Pose {
@@ -174,21 +188,24 @@ impl Motion {
         }
         let elapsed = elapsed(time, self.start, self.stop);
         let mut turn = DQuat::from_scaled_axis(self.angular_velocity * elapsed);
-        let mut shift = self.velocity * elapsed;
         if let Some(oscillation) = &self.oscillation {
-            let phase = oscillation.phase;
-            let swing = (TAU * oscillation.frequency * elapsed + phase).sin() - phase.sin();
-            turn *= DQuat::from_axis_angle(oscillation.axis, oscillation.angle * swing);
-            shift += oscillation.amplitude * swing;
+            let angle = oscillation.angle * oscillation.swing(elapsed);
+            turn *= DQuat::from_axis_angle(oscillation.axis, angle);
         }
         if let Some(keyframes) = &self.keyframes {
             turn *= keyframes.turn(elapsed);
-            shift += keyframes.shift(elapsed);
         }
         Pose {
             turn,
-            shift: shift + self.center - turn * self.center,
+            shift: self.shift(time) + self.center - turn * self.center,
         }
+    }
+}
+
+impl Oscillation {
+    /// Displacement relative to the amplitude, at a time since the start.
+    fn swing(&self, elapsed: f64) -> f64 {
+        (TAU * self.frequency * elapsed + self.phase).sin() - self.phase.sin()
     }
 }
 
@@ -258,6 +275,15 @@ impl Script {
     #[must_use]
     pub fn is_rest(&self) -> bool {
         self.motion.is_rest() && self.sequence.is_none()
+    }
+
+    /// Whether positions jump from one value to the next.
+    pub(crate) fn jumps(&self) -> bool {
+        let interpolation = self
+            .sequence
+            .as_ref()
+            .map(|sequence| sequence.interpolation);
+        interpolation == Some(sequence::FrameInterpolation::Hold)
     }
 
     /// Position at a time of the point with initial position `start` and index `vertex` in the

@@ -2,6 +2,8 @@
 
 use glam::DVec3;
 
+use super::bend::Rates;
+
 /// Interpolation between the files of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameInterpolation {
@@ -73,6 +75,108 @@ impl Sequence {
         let mut parts = parts.map(|(file, weight)| self.frames[*file][vertex] * *weight);
         let first = parts.next().unwrap_or(DVec3::ZERO);
         parts.fold(first, |sum, part| sum + part)
+    }
+}
+
+/// Bounds for the motion of the points of a sequence in an interval.
+#[derive(Default)]
+pub(super) struct SequenceRates {
+    pub(super) rates: Rates,
+    /// A time between each two jumps of the positions: at most one may be within a chord.
+    pub(super) cuts: Vec<f64>,
+}
+
+impl Sequence {
+    /// Bounds for the velocities of all points in an interval.
+    pub(super) fn rates(&self, interval: [f64; 2]) -> SequenceRates {
+        let last = self.frames.len().saturating_sub(1);
+        let place = |time: f64| (time - self.offset) * self.frame_rate;
+        let ends = interval.map(place);
+        let is_inside = |file: &usize| *file as f64 > ends[0] && (*file as f64) < ends[1];
+        let time = |file: usize| self.offset + file as f64 / self.frame_rate;
+        let [from, to] = ends.map(|end| end.clamp(0.0, last as f64));
+        let files = from.floor() as usize..(to.ceil() as usize).min(last);
+        let corners = (files.start..=files.end).filter(is_inside);
+        let mut found = SequenceRates::default();
+        let rates = &mut found.rates;
+        match self.interpolation {
+            FrameInterpolation::Hold => {
+                // The points jump to each file but the first.
+                let jumps: Vec<f64> = corners.filter(|file| *file > 0).map(time).collect();
+                let middle = |pair: &[f64]| 0.5 * (pair[0] + pair[1]);
+                found.cuts = jumps.windows(2).map(middle).collect();
+                return found;
+            }
+            FrameInterpolation::Linear => {
+                for file in files {
+                    let rate = self.largest([file, file + 1], |[a, b]| b - a) * self.frame_rate;
+                    rates.rate = rates.rate.max(rate);
+                }
+            }
+            FrameInterpolation::Smooth => {
+                for file in files {
+                    self.add_smooth(file, rates);
+                }
+            }
+        }
+        let jumps = corners.map(|file| (time(file), self.jump(file) * self.frame_rate));
+        rates.jumps = jumps.collect();
+        found
+    }
+
+    /// Largest jump of a velocity at a file, per file.
+    fn jump(&self, file: usize) -> f64 {
+        let last = self.frames.len().saturating_sub(1);
+        let [before, after] = [file.saturating_sub(1), (file + 1).min(last)];
+        match self.interpolation {
+            FrameInterpolation::Hold => 0.0,
+            FrameInterpolation::Linear => {
+                self.largest([before, file, after], |[a, b, c]| (c - b) - (b - a))
+            }
+            // The spline has continuous slopes, but not beyond its ends.
+            FrameInterpolation::Smooth if file == 0 || file == last => {
+                self.largest([before, after], |[a, b]| 0.5 * (b - a))
+            }
+            FrameInterpolation::Smooth => 0.0,
+        }
+    }
+
+    /// Adds the bounds of the spline after a file.
+    fn add_smooth(&self, file: usize, rates: &mut Rates) {
+        let last = self.frames.len().saturating_sub(1);
+        let files = [file.saturating_sub(1), file, file + 1, (file + 2).min(last)];
+        let slopes = [
+            self.largest(files, |[a, _, c, _]| 0.5 * (c - a)),
+            self.largest(files, |[_, b, _, d]| 0.5 * (d - b)),
+        ];
+        let bends = [
+            self.largest(files, |[a, b, c, d]| 2.0 * a - 5.0 * b + 4.0 * c - d),
+            self.largest(files, |[a, b, c, d]| 4.0 * b - a - 5.0 * c + 2.0 * d),
+        ];
+        // The slope is a parabola: it leaves its chord by an eighth of its second derivative.
+        let snap = self.largest(files, |[a, b, c, d]| 3.0 * (b - c) + d - a);
+        let rate = self.frame_rate;
+        rates.rate = rates
+            .rate
+            .max((slopes[0].max(slopes[1]) + 3.0 * snap / 8.0) * rate);
+        rates.acceleration = (rates.acceleration).max(bends[0].max(bends[1]) * rate * rate);
+    }
+
+    /// The largest length over all vertices of a combination of files (m).
+    fn largest<const N: usize>(
+        &self,
+        files: [usize; N],
+        combination: impl Fn([DVec3; N]) -> DVec3,
+    ) -> f64 {
+        let vertices = 0..files
+            .map(|file| self.frames[file].len())
+            .into_iter()
+            .min()
+            .unwrap_or(0);
+        let lengths = vertices.map(|vertex| {
+            combination(files.map(|file| self.frames[file][vertex])).length_squared()
+        });
+        lengths.fold(0.0, f64::max).sqrt()
     }
 }
 

@@ -68,8 +68,8 @@ impl PointSet {
 }
 
 impl ContactFilter {
-    fn of<'a>(&self, step: &'a Step) -> impl Iterator<Item = &'a ContactRecord> {
-        let ContactFilter { object, other } = *self;
+    fn of(self, step: &Step) -> impl Iterator<Item = &ContactRecord> {
+        let ContactFilter { object, other } = self;
         let is_meant = move |[first, second]: [usize; 2]| match other {
             Some(other) => [first, second] == [object, other] || [second, first] == [object, other],
             None => first == object || second == object,
@@ -78,17 +78,28 @@ impl ContactFilter {
         contacts.filter(move |contact| is_meant(contact.objects))
     }
 
-    /// Total force of the contacts on the object (N). Self-contact forces cancel.
-    fn force(&self, step: &Step) -> DVec3 {
+    /// Points and forces of the contacts on the object. Self-contact forces cancel.
+    fn forces(self, step: &Step) -> impl Iterator<Item = (DVec3, DVec3)> {
+        let ContactFilter { object, .. } = self;
         let others = self.of(step).filter(|it| it.objects[0] != it.objects[1]);
-        let forces = others.map(|contact| {
-            if contact.objects[0] == self.object {
-                contact.force
-            } else {
-                -contact.force
-            }
-        });
-        forces.sum()
+        others.map(move |contact| {
+            let is_first = contact.objects[0] == object;
+            let sign = if is_first { 1.0 } else { -1.0 };
+            (contact.point, sign * contact.force)
+        })
+    }
+
+    /// Total force of the contacts on the object (N).
+    fn force(&self, step: &Step) -> DVec3 {
+        self.forces(step).map(|(_, force)| force).sum()
+    }
+
+    /// Total moment of the contacts on the object about its centre of mass (N m).
+    fn torque(&self, model: &Model, step: &Step) -> DVec3 {
+        let center = center_of_mass(model, &step.to, self.object);
+        let moments = self.forces(step);
+        let moments = moments.map(|(point, force)| (point - center).cross(force));
+        moments.sum()
     }
 
     /// Number of contacts with a force.
@@ -129,6 +140,7 @@ impl Probe {
                 | MeasuredQuantity::Weight(_),
                 _,
             ) => "N",
+            (MeasuredQuantity::ContactTorque(_), _) => "N m",
             (MeasuredQuantity::Energy(_), _) => "J",
             (MeasuredQuantity::Rotation(..) | MeasuredQuantity::Swing(..), _) => "rad",
             (
@@ -144,6 +156,7 @@ impl Probe {
             | MeasuredQuantity::Velocity(_)
             | MeasuredQuantity::PinForce(_)
             | MeasuredQuantity::ContactForce(_)
+            | MeasuredQuantity::ContactTorque(_)
                 if self.along.is_none() =>
             {
                 &[".x", ".y", ".z"]
@@ -203,6 +216,10 @@ impl Probe {
                 Some(step) => self.vector(filter.force(step)),
                 None => vec![f64::NAN; self.columns().len()],
             },
+            MeasuredQuantity::ContactTorque(filter) => match step {
+                Some(step) => self.vector(filter.torque(model, step)),
+                None => vec![f64::NAN; self.columns().len()],
+            },
             MeasuredQuantity::Contacts(filter) => {
                 vec![step.map_or(f64::NAN, |step| filter.count(step))]
             }
@@ -247,6 +264,21 @@ fn energy(kind: MeasuredEnergy, model: &Model, state: &State, step: Option<&Step
         MeasuredEnergy::Elastic => energies.elastic,
         MeasuredEnergy::Gravity => energies.gravity,
         MeasuredEnergy::Total => energies.total(),
+    }
+}
+
+/// Centre of mass of an object; the origin for one without nodes.
+fn center_of_mass(model: &Model, state: &State, object: usize) -> DVec3 {
+    let nodes = model.objects[object].nodes();
+    let nodes = nodes.filter(|node| !model.is_axis(*node));
+    let (moment, mass) = nodes.fold((DVec3::ZERO, 0.0), |(moment, mass), node| {
+        let own = model.masses[node];
+        (moment + own * state.positions[node], mass + own)
+    });
+    if mass > 0.0 {
+        moment / mass
+    } else {
+        DVec3::ZERO
     }
 }
 
@@ -396,6 +428,16 @@ mod tests {
         assert_eq!(force("object = 'one', other = 'one'"), [0.0; 3]);
         let [start, _] = measured("contact_force = { object = 'one' }");
         assert!(start.len() == 3 && start.iter().all(|value| value.is_nan()));
+    }
+
+    #[test]
+    fn contact_torques_are_about_the_centre_of_mass() {
+        let torque = |of: &str| measured(&format!("contact_torque = {{ {of} }}"))[1].clone();
+        // The test contacts are at the origin; sheet one is 1 m above, but for one step of fall.
+        let moment = DVec3::from_slice(&torque("object = 'one', other = 'two'"));
+        assert!(moment.distance(-DVec3::Y) < 1e-2, "{moment}");
+        // A collider has no mass: about the origin, where the contacts are.
+        assert_eq!(torque("object = 'floor'"), [0.0; 3]);
     }
 
     #[test]

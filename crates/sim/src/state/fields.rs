@@ -82,7 +82,7 @@ macro_rules! part {
 }
 
 /// All fields of a state except the number of its step.
-pub(crate) static FIELDS: [Field; 13] = [
+pub(crate) static FIELDS: [Field; 11] = [
     list!("positions", Length::Nodes, Vectors, positions),
     list!("velocities", Length::Nodes, Vectors, velocities),
     list!("directors", Length::Edges, Vectors, directors),
@@ -134,29 +134,6 @@ pub(crate) static FIELDS: [Field; 13] = [
         |known| known.state as u8,
         |(known, number)| {
             known.state = ContactState::from_number(number).ok_or("an unknown contact state")?;
-            Ok(())
-        }
-    ),
-    Field {
-        name: "approach/id",
-        length: Length::Any,
-        get: |state| Array::Ids(state.approaches.iter().map(|(id, _)| *id).collect()),
-        set: |state, array| match array {
-            Array::Ids(ids) => {
-                state.approaches = ids.into_iter().map(|id| (id, 0.0)).collect();
-                Ok(())
-            }
-            _ => Err(WRONG_TYPE),
-        },
-    },
-    part!(
-        "approach/speed",
-        "approach/id",
-        Numbers,
-        approaches,
-        |(_, speed)| *speed,
-        |((_, speed), value)| {
-            *speed = value;
             Ok(())
         }
     ),

@@ -133,12 +133,13 @@ fn both_local_solvers_converge_to_the_same_velocities() {
                     local,
                     ..AdmmOptions::default()
                 };
-                run(&sample, options, 1e-8)
+                run(&sample, options, 1e-9)
             };
             let [one, other] = [LocalSolver::Isotropic, LocalSolver::General].map(solve);
             let pairs = one.0.velocities.iter().zip(&other.0.velocities);
             let distance = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            // An error of 1e-8 m in a step of 10 ms is a micrometre per second.
+            // An error of 1e-9 m in a step of 10 ms is a tenth of a micrometre per second, of which
+            // a wedged cube makes more than thirty times that.
             assert!(one.1.is_converged && other.1.is_converged, "{name}");
             assert!(distance < 1e-5, "{name}: {distance} m/s");
         }

@@ -182,12 +182,14 @@ impl<'a> Search<'a> {
         self.error <= self.tolerance || self.lu.spent() + self.descent_operations > MAX_OPERATIONS
     }
 
-    /// Keeps impulses if their error is the smallest so far. Returns their error.
-    fn offer(&mut self, impulses: &[DVec3], velocities: &[DVec3]) -> f64 {
-        let error = self.problem.error(impulses, velocities);
+    /// Keeps impulses, projected on their cones, if their error is the smallest so far. Returns
+    /// the error.
+    fn offer(&mut self, impulses: &[DVec3]) -> f64 {
+        let impulses = self.problem.projected(impulses);
+        let error = (self.problem).error(&impulses, &self.problem.velocities(&impulses));
         if error < self.error {
             self.error = error;
-            self.best = impulses.to_vec();
+            self.best = impulses;
         }
         error
     }
@@ -203,7 +205,7 @@ impl<'a> Search<'a> {
             }
             self.count(1);
             if k % CHECK_INTERVAL == 0 || k == count {
-                self.offer(impulses, &self.problem.velocities(impulses));
+                self.offer(impulses);
                 if self.is_over() {
                     return true;
                 }
@@ -221,8 +223,7 @@ impl<'a> Search<'a> {
             }
             self.count(1);
             if k % CHECK_INTERVAL == 0 {
-                let impulses = &splitting.impulses;
-                self.offer(impulses, &self.problem.velocities(impulses));
+                self.offer(&splitting.impulses);
                 if self.is_over() {
                     return true;
                 }
@@ -264,10 +265,8 @@ impl<'a> Search<'a> {
             };
             self.count(2);
             let found = newton.impulses();
-            let projected = problem.projected(&found);
-            let error = self
-                .offer(&found, newton.contact_velocities())
-                .min(self.offer(&projected, &problem.velocities(&projected)));
+            let error = self.offer(&found);
+            let error = error.min(problem.error(&found, newton.contact_velocities()));
             if self.is_over() {
                 return true;
             }
@@ -296,7 +295,7 @@ impl<'a> Search<'a> {
     /// Sweeps from the best impulses without those of the largest residuals, then Newton's method:
     /// impulses with a small error may be far from a solution.
     fn restart(&mut self, count: usize, is_backward: bool) -> bool {
-        let mut impulses = self.problem.projected(&self.best);
+        let mut impulses = self.best.clone();
         let velocities = self.problem.velocities(&impulses);
         let residuals: Vec<f64> = (0..impulses.len())
             .map(|c| {
@@ -329,7 +328,7 @@ impl<'a> Search<'a> {
             };
             self.descent_operations += least_squares.operations();
             self.count(1);
-            self.offer(&impulses, &self.problem.velocities(&impulses));
+            self.offer(&impulses);
             if self.is_over() || ratio > MAX_DESCENT_RATIO {
                 break;
             }
@@ -342,7 +341,7 @@ impl<'a> Search<'a> {
         let own = &splitting.impulses;
         let error = self.problem.error(own, &self.problem.velocities(own));
         if self.error < 0.5 * error {
-            splitting.impulses = self.problem.projected(&self.best);
+            splitting.impulses = self.best.clone();
             splitting.multipliers = self.associated(&self.best);
         }
     }

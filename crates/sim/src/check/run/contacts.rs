@@ -1,5 +1,5 @@
-//! Tests of the contacts in stored frames: forces are in their friction cones, and surfaces do not
-//! penetrate.
+//! Tests of the contacts in stored frames: forces are in their friction cones and agree with the
+//! states of their contacts, and surfaces do not penetrate.
 //!
 //! The cohesion of a contact decreases with its gap. Frames do not store it, so the full cohesion
 //! is allowed.
@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use glam::DVec3;
+use reefknot_contact::problem::ContactState;
 
 use super::{Finding, Severity, finding, severity};
 use crate::integrate;
@@ -16,10 +17,11 @@ use crate::model::Model;
 use crate::model::contact::PairProperties;
 use crate::units::short_number;
 
-/// Tolerance of the friction cone, relative to its radius.
-const CONE_TOLERANCE: f64 = 1e-6;
-/// Tolerance of forces, relative to the largest contact force of the frame.
-const FORCE_TOLERANCE: f64 = 1e-9;
+/// Rounding of a force, relative to itself and the cohesion.
+const FORCE_ROUNDING: f64 = 1e-14;
+/// A slipping contact has at least this fraction of its largest friction; twice the tolerance of
+/// the certificate.
+const SLIP_FRACTION: f64 = 1.0 - 2e-6;
 /// Tolerance of gaps, relative to the thickness.
 const GAP_TOLERANCE: f64 = 1e-9;
 
@@ -31,6 +33,7 @@ pub(super) struct ContactCheck<'a> {
     contacts: usize,
     least_gap: f64,
     outside_cone: Violations,
+    other_state: Violations,
     penetrating: Violations,
 }
 
@@ -65,6 +68,37 @@ struct StoredContact {
     force: DVec3,
     gap: f64,
     objects: [usize; 2],
+    state: ContactState,
+}
+
+/// The force of a contact along and across its normal, and its limits.
+struct Parts {
+    normal: f64,
+    tangential: f64,
+    friction: f64,
+    cohesion: f64,
+    /// Rounding of the force (N).
+    slack: f64,
+}
+
+impl Parts {
+    /// ‖r_T‖ ≤ μ (r_N + ξ). NaN is outside.
+    fn are_in_cone(&self) -> bool {
+        let height = self.normal + self.cohesion + self.slack;
+        height >= 0.0 && self.tangential <= self.friction * height + self.slack
+    }
+
+    /// An open contact has no force but the pull of its cohesion; a slipping contact has the
+    /// largest friction.
+    fn agree_with(&self, state: ContactState) -> bool {
+        match state {
+            ContactState::Open => self.normal.max(self.tangential) <= self.slack,
+            ContactState::Stick => true,
+            ContactState::Slip => {
+                self.tangential >= SLIP_FRACTION * self.friction * self.normal - self.slack
+            }
+        }
+    }
 }
 
 impl<'a> ContactCheck<'a> {
@@ -84,6 +118,7 @@ impl<'a> ContactCheck<'a> {
             contacts: 0,
             least_gap: f64::INFINITY,
             outside_cone: Violations::default(),
+            other_state: Violations::default(),
             penetrating: Violations::default(),
         }
     }
@@ -94,10 +129,8 @@ impl<'a> ContactCheck<'a> {
     /// If arrays are missing or have different lengths.
     pub(super) fn add(&mut self, frame: &TensorFile, path: &Path) -> Result<(), IoError> {
         let contacts = stored(frame, path, self.model.objects.len())?;
-        let lengths = contacts.iter().map(|contact| contact.force.length());
-        let largest = lengths.fold(0.0, f64::max);
         for contact in &contacts {
-            self.check_force(contact, largest, path);
+            self.check_force(contact, path);
             self.check_gap(contact, path);
             self.least_gap = self.least_gap.min(contact.gap);
         }
@@ -105,25 +138,34 @@ impl<'a> ContactCheck<'a> {
         Ok(())
     }
 
-    /// Tests ‖r_T‖ ≤ μ (r_N + ξ).
-    fn check_force(&mut self, contact: &StoredContact, largest: f64, path: &Path) {
+    /// Tests that a force is in its cone and agrees with the state of the contact.
+    fn check_force(&mut self, contact: &StoredContact, path: &Path) {
         let PairProperties {
             friction, cohesion, ..
         } = self.properties(contact);
         let normal = contact.force.dot(contact.normal);
-        let tangential = (contact.force - contact.normal * normal).length();
-        let (height, slack) = (normal + cohesion, FORCE_TOLERANCE * largest);
-        let radius = friction * height.max(0.0) * (1.0 + CONE_TOLERANCE) + slack;
-        // NaN is outside.
-        if height >= -slack && tangential <= radius {
+        let parts = Parts {
+            normal,
+            tangential: (contact.force - contact.normal * normal).length(),
+            friction,
+            cohesion,
+            slack: FORCE_ROUNDING * (contact.force.length() + cohesion),
+        };
+        let violations = if !parts.are_in_cone() {
+            &mut self.outside_cone
+        } else if !parts.agree_with(contact.state) {
+            &mut self.other_state
+        } else {
             return;
-        }
-        let names = self.names(contact);
-        self.outside_cone.add(|| {
+        };
+        let [one, other] = contact.objects.map(|it| &self.model.objects[it].name);
+        violations.add(|| {
             format!(
-                "in {}: {names}, tangential force {} N, normal force {} N, friction {friction}",
+                "in {}: `{one}` on `{other}`, {}, tangential force {} N, normal force {} N, \
+                 friction {friction}",
                 path.display(),
-                short_number(tangential),
+                state_name(contact.state),
+                short_number(parts.tangential),
                 short_number(normal)
             )
         });
@@ -147,7 +189,8 @@ impl<'a> ContactCheck<'a> {
     }
 
     pub(super) fn finish(self, findings: &mut Vec<Finding>) {
-        let is_good = self.outside_cone.count + self.penetrating.count == 0;
+        let forces = self.outside_cone.count + self.other_state.count;
+        let is_good = forces + self.penetrating.count == 0;
         if is_good && self.contacts > 0 {
             let sentence = format!(
                 "{} contacts in frames have forces in their friction cones; the smallest gap is \
@@ -160,6 +203,8 @@ impl<'a> ContactCheck<'a> {
         let claims = integrate::claims(self.model);
         let outside = "have a force outside their friction cone";
         (self.outside_cone).report(outside, self.contacts, claims.contact, findings);
+        let other = "have a force that does not agree with their state";
+        (self.other_state).report(other, self.contacts, claims.contact, findings);
         let penetrating = "penetrate";
         (self.penetrating).report(penetrating, self.contacts, claims.gap, findings);
     }
@@ -184,6 +229,15 @@ impl<'a> ContactCheck<'a> {
     }
 }
 
+/// The state of a contact in a message.
+fn state_name(state: ContactState) -> &'static str {
+    match state {
+        ContactState::Open => "open",
+        ContactState::Stick => "sticking",
+        ContactState::Slip => "slipping",
+    }
+}
+
 /// The contacts of a frame. `objects` is the number of objects of the model.
 fn stored(frame: &TensorFile, path: &Path, objects: usize) -> Result<Vec<StoredContact>, IoError> {
     let vectors = |name: &str| -> Result<Vec<DVec3>, IoError> {
@@ -195,9 +249,13 @@ fn stored(frame: &TensorFile, path: &Path, objects: usize) -> Result<Vec<StoredC
     let pairs = frame.i32("contact/objects")?.1.chunks_exact(2);
     let pairs: Vec<[usize; 2]> = pairs.map(|it| [it[0] as usize, it[1] as usize]).collect();
     let is_known = pairs.iter().flatten().all(|object| *object < objects);
-    let counts = [normals.len(), forces.len(), pairs.len()];
-    if counts != [gaps.len(); 3] || !is_known {
-        let reason = "its contact arrays have different lengths or unknown objects";
+    let numbers = frame.u8("contact/state")?.1.iter();
+    let states: Vec<ContactState> = numbers
+        .map_while(|number| ContactState::from_number(*number))
+        .collect();
+    let counts = [normals.len(), forces.len(), pairs.len(), states.len()];
+    if counts != [gaps.len(); 4] || !is_known {
+        let reason = "its contact arrays have different lengths, or unknown objects or states";
         return Err(IoError::damaged(path, reason));
     }
     let contacts = (0..gaps.len()).map(|at| StoredContact {
@@ -205,6 +263,7 @@ fn stored(frame: &TensorFile, path: &Path, objects: usize) -> Result<Vec<StoredC
         force: forces[at],
         gap: gaps[at],
         objects: pairs[at],
+        state: states[at],
     });
     Ok(contacts.collect())
 }
@@ -236,14 +295,19 @@ mod tests {
         Model::build(&Scene::read(&request).unwrap()).unwrap()
     }
 
-    /// Findings of a frame with one contact of the sheet on the floor.
+    /// Findings of a frame with one sticking contact of the sheet on the floor.
     fn found(force: [f64; 3], gap: f64) -> Vec<Finding> {
+        found_in_state(force, gap, 1)
+    }
+
+    fn found_in_state(force: [f64; 3], gap: f64, state: u8) -> Vec<Finding> {
         let (model, path) = (model(), Path::new("frame"));
         let mut file = TensorFile::new();
         file.put_f64("contact/normal", &[1, 3], vec![0.0, 0.0, 1.0]);
         file.put_f64("contact/force", &[1, 3], force.to_vec());
         file.put_f64("contact/gap", &[1], vec![gap]);
         file.put_i32("contact/objects", &[1, 2], vec![0, 1]);
+        file.put_u8("contact/state", &[1], vec![state]);
         let mut check = ContactCheck::new(&model);
         check.add(&file, path).unwrap();
         let mut findings = Vec::new();
@@ -256,16 +320,59 @@ mod tests {
         let is_good = |force: [f64; 3]| found(force, 0.0)[0].severity == Severity::Good;
         // 0.5 · (4 N + 2 N) = 3 N, on the surface of the cone.
         assert!(is_good([3.0, 0.0, 4.0]));
-        assert!(!is_good([3.0 * (1.0 + 1e-5), 0.0, 4.0]));
+        assert!(!is_good([3.0 * (1.0 + 1e-13), 0.0, 4.0]));
         assert!(is_good([0.0, 0.0, -2.0]));
-        assert!(!is_good([0.0, 0.0, -2.0 - 1e-5]));
+        assert!(!is_good([0.0, 0.0, -2.0 - 1e-12]));
         assert!(!is_good([0.0, 0.0, f64::NAN]));
         let wrong = &found([0.0, -5.0, 4.0], 0.0)[0].sentence;
         assert!(wrong.contains("1 of 1 contacts"), "{wrong}");
         assert!(
-            wrong.contains("in frame: `sheet` on `floor`, tangential force 5 N"),
+            wrong.contains("in frame: `sheet` on `floor`, sticking, tangential force 5 N"),
             "{wrong}"
         );
+    }
+
+    #[test]
+    fn a_small_force_outside_its_cone_is_found_beside_a_large_one() {
+        let (model, path) = (model(), Path::new("frame"));
+        let mut file = TensorFile::new();
+        file.put_f64("contact/normal", &[2, 3], [0.0, 0.0, 1.0].repeat(2));
+        // 1.1e-9 N more friction than 0.5 · 2 N, beside a force of 1 MN.
+        let forces = vec![0.0, 0.0, 1e6, 1.0 + 1.1e-9, 0.0, 0.0];
+        file.put_f64("contact/force", &[2, 3], forces);
+        file.put_f64("contact/gap", &[2], vec![0.0; 2]);
+        file.put_i32("contact/objects", &[2, 2], vec![0, 1, 0, 1]);
+        file.put_u8("contact/state", &[2], vec![1; 2]);
+        let mut check = ContactCheck::new(&model);
+        check.add(&file, path).unwrap();
+        let mut findings = Vec::new();
+        check.finish(&mut findings);
+        let sentence = &findings[0].sentence;
+        assert!(
+            sentence.starts_with("1 of 2 contacts in frames have a force outside"),
+            "{sentence}"
+        );
+    }
+
+    #[test]
+    fn an_open_contact_has_no_force_but_cohesion() {
+        let severity = |force, state| found_in_state(force, 0.0, state)[0].severity;
+        assert_eq!(severity([0.0; 3], 0), Severity::Good);
+        // The pull of cohesion, in part and whole.
+        assert_eq!(severity([0.0, 0.0, -1.0], 0), Severity::Good);
+        assert_eq!(severity([0.0, 0.0, -2.0], 0), Severity::Good);
+        assert_eq!(severity([0.0, 0.0, 1e-9], 0), Severity::Wrong);
+        assert_eq!(severity([1e-9, 0.0, 0.0], 0), Severity::Wrong);
+        let wrong = &found_in_state([0.0, 0.0, 4.0], 0.0, 0)[0].sentence;
+        assert!(
+            wrong.contains(
+                "does not agree with their state; first in frame: `sheet` on `floor`, open"
+            ),
+            "{wrong}"
+        );
+        // 0.5 · 4 N without cohesion, which a larger gap decreases.
+        assert_eq!(severity([2.0, 0.0, 4.0], 2), Severity::Good);
+        assert_eq!(severity([1.9, 0.0, 4.0], 2), Severity::Wrong);
     }
 
     #[test]
@@ -298,12 +405,17 @@ mod tests {
         file.put_f64("contact/force", &[0, 3], Vec::new());
         file.put_f64("contact/gap", &[0], Vec::new());
         file.put_i32("contact/objects", &[0, 2], Vec::new());
+        file.put_u8("contact/state", &[0], Vec::new());
         check.add(&file, path).unwrap();
         file.put_f64("contact/gap", &[1], vec![0.0]);
         assert!(check.add(&file, path).is_err());
         file.put_f64("contact/normal", &[1, 3], vec![0.0; 3]);
         file.put_f64("contact/force", &[1, 3], vec![0.0; 3]);
+        file.put_u8("contact/state", &[1], vec![0]);
         file.put_i32("contact/objects", &[1, 2], vec![-1, 2]);
+        assert!(check.add(&file, path).is_err());
+        file.put_i32("contact/objects", &[1, 2], vec![0, 1]);
+        file.put_u8("contact/state", &[1], vec![3]);
         assert!(check.add(&file, path).is_err());
         // A run without contacts has no findings on contacts.
         let mut findings = Vec::new();

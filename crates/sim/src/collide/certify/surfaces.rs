@@ -126,6 +126,14 @@ fn crossing_position(ends: [DVec3; 2], corners: [DVec3; 3]) -> Option<DVec3> {
     })
 }
 
+/// How an edge passes through a triangle: 1 if it leaves the side of the triangle to which the
+/// normal does not point, −1 if it enters it, 0 if it misses; None if it touches the boundary of
+/// the triangle, or has an end on it.
+pub(super) fn passage(ends: [DVec3; 2], corners: [DVec3; 3]) -> Option<i32> {
+    let rounded = Arrangement::rounded(ends, corners).passage();
+    rounded.or_else(|| Arrangement::exact(ends, corners).passage())
+}
+
 /// The interval of an edge inside a box that it overlaps along each axis.
 fn clip([start, end]: [DVec3; 2], [lower, upper]: [DVec3; 2]) -> [f64; 2] {
     let [mut from, mut to] = [0.0f64, 1.0];
@@ -244,6 +252,24 @@ impl<T: Scalar> Arrangement<T> {
             Verdict::Inexact
         } else {
             Verdict::Collide
+        }
+    }
+
+    /// See [`passage`]; also None if rounding hides a sign that decides.
+    fn passage(&self) -> Option<i32> {
+        let Spanned { of_sides, of_ends } = self.volumes();
+        let sides = of_sides.map(|it| it.sign(VOLUME_ERROR));
+        let ends = of_ends.map(|it| it.sign(VOLUME_ERROR));
+        let passes =
+            sides.contains(&Some(Ordering::Less)) && sides.contains(&Some(Ordering::Greater));
+        if passes || strict(&ends).is_some() {
+            return Some(0);
+        }
+        strict(&sides)?;
+        match ends {
+            [Some(Ordering::Greater), Some(Ordering::Less)] => Some(1),
+            [Some(Ordering::Less), Some(Ordering::Greater)] => Some(-1),
+            _ => None,
         }
     }
 

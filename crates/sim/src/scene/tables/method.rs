@@ -6,7 +6,7 @@ use reefknot_contact::solve::options::{OptionKind, OptionSpec, OptionValue, Opti
 use reefknot_contact::solve::table::{SOLVERS, SolverEntry};
 
 use super::Length;
-use crate::scene::define::{kinds, table};
+use crate::scene::define::{choice, kinds, table};
 use crate::scene::kind::read_kind;
 use crate::scene::read::{
     Fields, Read, Reader, TableView, read_field, read_field_by, read_tag, read_word,
@@ -18,7 +18,7 @@ table! {
     /// Time integrator, contact solver and tolerances.
     pub struct Method {
         /// Time integrator.
-        integrator: Integrator = "\"linear-euler\"",
+        integrator: Integrator = "\"newton\"",
         /// Contact solver.
         solver: SolverChoice = "\"admm\"",
         /// Tolerance of a step. Newton's method stops when positions change by less. The contact
@@ -28,11 +28,23 @@ table! {
         tolerance: Length [POSITIVE] = "1 um",
         /// Whether a step that misses the tolerance fails, and is repeated in two halves.
         converge: bool = "false",
+        /// What happens to a step that gains energy beyond the work done on the scene.
+        energy: EnergyRule = "\"dissipative\"",
         /// Whether velocities are set to zero at the start of every step. Long steps then converge
         /// to static equilibrium.
         quasi_static: bool = "false",
         /// How many times a failed step is halved before the run fails.
-        halvings: u64 [between(0.0, 20.0)] = "6",
+        halvings: u64 [between(0.0, 20.0)] = "10",
+    }
+}
+
+choice! {
+    /// Rules for a step that gains energy beyond the work done on the scene.
+    pub enum EnergyRule {
+        /// The step is solved further, then halved, then refused. Not for `symplectic-euler`.
+        Dissipative = "dissipative",
+        /// The gain is recorded in `run.jsonl`.
+        Report = "report",
     }
 }
 
@@ -61,8 +73,9 @@ table! {
 table! {
     /// Implicit Euler, solved by Newton's method with a line search.
     pub struct Newton {
-        /// Largest number of Newton iterations in a step. 2 is a good choice with contact.
-        iterations: u64 [between(1.0, 10000.0)] = "10",
+        /// Largest number of Newton iterations in a step. They end when the nonlinear error is
+        /// below the tolerance.
+        iterations: u64 [between(1.0, 10000.0)] = "20",
     }
 }
 

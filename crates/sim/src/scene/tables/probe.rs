@@ -108,6 +108,9 @@ one_of! {
         PinForce(Placed<String>) = "pin_force",
         /// Total contact force on an object (N).
         ContactForce(ContactFilter) = "contact_force",
+        /// Total moment of the contact forces on an object about its centre of mass (N m); about
+        /// the origin for a collider.
+        ContactTorque(ContactFilter) = "contact_torque",
         /// Number of contacts of an object that carry a force.
         Contacts(ContactFilter) = "contacts",
         /// Smallest gap of the contacts of an object: distance minus thickness (m). Null without

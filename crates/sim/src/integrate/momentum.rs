@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::energy::{CHUNK, sum_in_chunks};
+use super::Scratch;
+use crate::energy::{CHUNK, Curvature, sum_in_chunks};
 use crate::equations::Equations;
-use crate::integrate::Scratch;
 use crate::model::{Body, Elements, Model};
+use crate::step_input::StepInput;
 
 /// If the upper bound of the error is below this (m), the bound is reported. It needs no solve.
 const NEGLIGIBLE_ERROR: f64 = 1e-9;
@@ -25,19 +26,19 @@ const CG_TEST_INTERVAL: usize = 10;
 ///
 /// Uses the factors of A if the step has computed them. Otherwise conjugate gradients, plus an
 /// upper bound of their error: no factorization is done for the certificate only.
-pub(super) fn momentum_error(
+pub(crate) fn momentum_error(
     model: &Model,
     h: f64,
     residual: &mut [f64],
     scratch: &Scratch,
 ) -> f64 {
-    let equations = &scratch.equations;
+    let (equations, posed) = (&scratch.equations, &scratch.posed);
     let bound = h * displacement_bound(model, residual, equations);
-    if bound <= NEGLIGIBLE_ERROR {
+    if bound <= NEGLIGIBLE_ERROR && equations.curvature == Curvature::Projected {
         return bound;
     }
-    let system = &scratch.posed.problem.system;
-    if let Some(factor) = scratch.posed.factors.fresh() {
+    let system = &posed.problem.system;
+    if let Some(factor) = posed.factors.fresh() {
         factor.solve_in_place(system, residual);
         return h * model.unknowns.largest_at_nodes(residual);
     }
@@ -54,6 +55,16 @@ pub(super) fn momentum_error(
     });
     let (found, own) = error(&found.solution, &found.residual);
     (found + own).min(bound)
+}
+
+/// Sets the residual on held unknowns to zero.
+pub(crate) fn clear_held(input: &StepInput<'_>, residual: &mut [f64]) {
+    let residuals = residual.par_iter_mut().zip(input.is_held());
+    residuals.with_min_len(CHUNK).for_each(|(rho, is_held)| {
+        if *is_held {
+            *rho = 0.0;
+        }
+    });
 }
 
 /// An upper bound of max ‖(A⁻¹ρ)ⱼ‖ over the nodes without a solve (m/s). K and C are positive
@@ -97,7 +108,6 @@ mod tests {
     use super::*;
     use crate::equations::linearize::tests::{input, model, velocities};
     use crate::equations::linearize::{BodySubset, LinearisationPoint, linearize, prepare};
-    use crate::step_input::StepInput;
 
     /// Rods, cloth, a solid, a lattice and a prop, with viscosity and wind; with ties and without.
     fn with_and_without_ties(mut call: impl FnMut(&StepInput<'_>, &mut Scratch)) {
