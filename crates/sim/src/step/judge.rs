@@ -99,7 +99,7 @@ pub(crate) fn excess_gain(model: &Model, h: f64, report: &StepReport) -> Option<
     let tolerance = strictest_tolerance(model, h);
     let slack = tolerance * (gain.contact_force + weight);
     let scale = gain.turnover.max(gain.stored);
-    let rounding = 1e-12 * (gain.stored + report.energy_j.gravity.abs());
+    let rounding = 1e-10 * (gain.stored + report.energy_j.gravity.abs());
     // The energy of a motion by the tolerance: what rests may have that.
     let slack = slack + model.masses.iter().sum::<f64>() * (tolerance / h).powi(2);
     if gain.gain > MAX_RELATIVE_GAIN * gain.turnover + slack + rounding {
