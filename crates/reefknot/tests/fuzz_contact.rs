@@ -15,7 +15,8 @@ mod violations;
 /// Quick scenes with contacts; some have no collision-free step, some need the fail-safe. Former
 /// failures: in 144 the projection of the gate returned velocities of 1e14 m/s, and a step took
 /// 20 s; in 268 a gap halved in every step until it was lost in rounding; in 59 an exhausted impact
-/// zone was not tested again (its steps with large errors are refused now); in 872 a pair had no thickness, and a corner ended on the plane.
+/// zone was not tested again (its steps with large errors are refused now); in 872 a pair had no
+/// thickness, and a corner ended on the plane.
 const SEEDS: [u64; 20] = [
     3, 6, 10, 11, 21, 25, 26, 29, 30, 31, 42, 53, 55, 59, 60, 62, 74, 144, 268, 872,
 ];

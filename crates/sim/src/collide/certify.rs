@@ -7,7 +7,8 @@
 //! that passes through another within a step, and accepts one that misses by an ulp.
 //!
 //! The motion does not show whether surfaces intersect at the start: [`crossings`] tests a single
-//! state, and [`Enclosure`] whether a point is inside a closed surface. [`certify_shape`] tests a motion against exact shapes.
+//! state, and [`Enclosure`] whether a point is inside a closed surface. [`certify_shape`] tests
+//! a motion against exact shapes.
 
 use glam::DVec3;
 use rayon::prelude::*;
